@@ -1,0 +1,1 @@
+"""kinformer: the SDK for Kubernetes controllers in Python."""

@@ -1,0 +1,1 @@
+"""An apiserver small enough to start inside a test."""

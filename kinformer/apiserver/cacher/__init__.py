@@ -1,0 +1,1 @@
+"""The watch cache between storage and the verbs."""

@@ -1,0 +1,1 @@
+"""The ASGI application: paths, discovery, negotiation, errors."""

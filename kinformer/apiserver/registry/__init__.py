@@ -1,0 +1,1 @@
+"""Which kinds are served, and what their objects must look like."""

@@ -1,0 +1,1 @@
+"""kinformer demo | run | apiserver."""

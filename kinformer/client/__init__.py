@@ -1,0 +1,1 @@
+"""Speak HTTP to an apiserver."""

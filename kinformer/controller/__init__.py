@@ -1,0 +1,1 @@
+"""Make the world match the spec."""

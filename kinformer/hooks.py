@@ -1,0 +1,195 @@
+"""What happened, for metrics and for people: a contract of plain calls, and a silent default.
+
+Each method is named after something that *has* happened and takes one frozen record; durations are in seconds. A
+hook is called on the event loop, from the task in which the thing happened, so it must be quick and must not raise.
+``NoHooks`` does nothing and is meant to be subclassed: override what you care for.
+"""
+
+from enum import StrEnum
+from typing import Protocol
+
+import msgspec
+
+from kinformer.meta import ObjectKey
+
+__all__ = [
+    "HandlerFailed",
+    "HandlerLagging",
+    "Hooks",
+    "KeyAdded",
+    "KeyDone",
+    "KeyRetried",
+    "KeyTaken",
+    "NoHooks",
+    "ObjectQuarantined",
+    "ReconcileFinished",
+    "ReconcileResult",
+    "ReflectorFailed",
+    "ReflectorListed",
+    "ReflectorWatched",
+    "RequestFinished",
+    "WarningReceived",
+]
+
+
+class RequestFinished(msgspec.Struct, frozen=True):
+    """One try of one HTTP request came to its end."""
+
+    method: str
+    path: str
+    code: int
+    """The HTTP status code, or 0 where no answer came."""
+    duration: float
+    attempt: int
+    """1 for the first try."""
+
+
+class WarningReceived(msgspec.Struct, frozen=True):
+    """The server sent a ``Warning`` header, for example about a deprecated API."""
+
+    path: str
+    text: str
+
+
+class ReflectorListed(msgspec.Struct, frozen=True):
+    """A reflector replaced the content of its sink with a snapshot."""
+
+    reflector: str
+    count: int
+    version: str
+    duration: float
+
+
+class ReflectorWatched(msgspec.Struct, frozen=True):
+    """A watch ended as watches should, after its time was up."""
+
+    reflector: str
+    events: int
+    version: str
+    duration: float
+
+
+class ReflectorFailed(msgspec.Struct, frozen=True):
+    """A list or a watch failed, at opening or in the stream, and will be tried again."""
+
+    reflector: str
+    state: str
+    """What was being performed: ``Listing``, ``Streaming`` or ``Watching``."""
+    next_state: str
+    error: Exception
+    delay: float
+    """How long the reflector waits before it goes on."""
+
+
+class ObjectQuarantined(msgspec.Struct, frozen=True):
+    """One object could not be read; the rest of its kind keeps flowing."""
+
+    reflector: str
+    key: str
+    """``namespace/name``, or ``""`` where even that cannot be told."""
+    error: Exception
+
+
+class HandlerFailed(msgspec.Struct, frozen=True):
+    """An event handler raised; that one notification is lost to it."""
+
+    informer: str
+    handler: str
+    error: Exception
+
+
+class HandlerLagging(msgspec.Struct, frozen=True):
+    """A handler is slow and many notifications wait for it."""
+
+    informer: str
+    handler: str
+    backlog: int
+    duration: float
+    """How long its last call took."""
+
+
+class KeyAdded(msgspec.Struct, frozen=True):
+    """A work queue took in a key that it did not hold already."""
+
+    queue: str
+    depth: int
+    """How many keys are ready or will be when their present run ends."""
+
+
+class KeyTaken(msgspec.Struct, frozen=True):
+    """A worker took a key."""
+
+    queue: str
+    depth: int
+    waited: float
+
+
+class KeyDone(msgspec.Struct, frozen=True):
+    """A worker finished with a key."""
+
+    queue: str
+    worked: float
+
+
+class KeyRetried(msgspec.Struct, frozen=True):
+    """A key was put back, to come again after ``delay``."""
+
+    queue: str
+    delay: float
+
+
+class ReconcileResult(StrEnum):
+    """How a reconcile ended; the values are controller-runtime's ``result`` label, with ``terminal`` added."""
+
+    SUCCESS = "success"
+    REQUEUE_AFTER = "requeue_after"
+    ERROR = "error"
+    TERMINAL = "terminal"
+
+
+class ReconcileFinished(msgspec.Struct, frozen=True):
+    """One call of a reconciler came to its end."""
+
+    controller: str
+    key: ObjectKey
+    result: ReconcileResult
+    duration: float
+    error: Exception | None = None
+
+
+class Hooks(Protocol):
+    """The calls that the rooms make; see the record of each for what it means."""
+
+    def request_finished(self, event: RequestFinished, /) -> None: ...
+    def warning_received(self, event: WarningReceived, /) -> None: ...
+    def reflector_listed(self, event: ReflectorListed, /) -> None: ...
+    def reflector_watched(self, event: ReflectorWatched, /) -> None: ...
+    def reflector_failed(self, event: ReflectorFailed, /) -> None: ...
+    def object_quarantined(self, event: ObjectQuarantined, /) -> None: ...
+    def handler_failed(self, event: HandlerFailed, /) -> None: ...
+    def handler_lagging(self, event: HandlerLagging, /) -> None: ...
+    def key_added(self, event: KeyAdded, /) -> None: ...
+    def key_taken(self, event: KeyTaken, /) -> None: ...
+    def key_done(self, event: KeyDone, /) -> None: ...
+    def key_retried(self, event: KeyRetried, /) -> None: ...
+    def reconcile_finished(self, event: ReconcileFinished, /) -> None: ...
+
+
+class NoHooks:
+    """Hears everything and does nothing."""
+
+    __slots__ = ()
+
+    def request_finished(self, event: RequestFinished, /) -> None: ...
+    def warning_received(self, event: WarningReceived, /) -> None: ...
+    def reflector_listed(self, event: ReflectorListed, /) -> None: ...
+    def reflector_watched(self, event: ReflectorWatched, /) -> None: ...
+    def reflector_failed(self, event: ReflectorFailed, /) -> None: ...
+    def object_quarantined(self, event: ObjectQuarantined, /) -> None: ...
+    def handler_failed(self, event: HandlerFailed, /) -> None: ...
+    def handler_lagging(self, event: HandlerLagging, /) -> None: ...
+    def key_added(self, event: KeyAdded, /) -> None: ...
+    def key_taken(self, event: KeyTaken, /) -> None: ...
+    def key_done(self, event: KeyDone, /) -> None: ...
+    def key_retried(self, event: KeyRetried, /) -> None: ...
+    def reconcile_finished(self, event: ReconcileFinished, /) -> None: ...

@@ -1,0 +1,1 @@
+"""One cache and many handlers for each resource."""

@@ -1,0 +1,74 @@
+"""WatchEvent: one line of a watch, understood; ObjectList: one page of a list, understood."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final, Generic, TypeVar
+
+import msgspec
+
+from kinformer.errors import DecodeError, RequestError
+from kinformer.meta._objects import Object, Record
+
+__all__ = ["INITIAL_EVENTS_END", "EventType", "ObjectList", "WatchEvent"]
+
+T_co = TypeVar("T_co", covariant=True)
+
+INITIAL_EVENTS_END: Final = "k8s.io/initial-events-end"
+"""The annotation of the bookmark that ends the initial events of a watch-list (KEP-3157)."""
+
+
+class EventType(StrEnum):
+    """The ``type`` of a watch event (``watch.EventType``)."""
+
+    ADDED = "ADDED"
+    MODIFIED = "MODIFIED"
+    DELETED = "DELETED"
+    BOOKMARK = "BOOKMARK"
+    ERROR = "ERROR"
+
+
+class WatchEvent(msgspec.Struct, frozen=True):
+    """One event of a watch.
+
+    ``ADDED``, ``MODIFIED`` and ``DELETED`` have a record, a ``BOOKMARK`` only a version, an ``ERROR`` an error: an
+    ``ApiError`` that the server sent and after which it closes the stream, or a ``DecodeError`` for one line that
+    could not be read, after which the stream goes on.
+    """
+
+    type: EventType
+    record: Record | None = None
+    version: str = ""
+    """The resource version of the object or bookmark; ``""`` for an error."""
+    ends_initial_events: bool = False
+    """Whether this is the bookmark that ends the initial events of a watch-list."""
+    error: RequestError | None = None
+
+    @property
+    def obj(self) -> Object:
+        """A new handle on the object.
+
+        Raises:
+            ValueError: The event is a bookmark or an error, which have none.
+        """
+        if self.record is None:
+            raise ValueError(f"a {self.type} event has no object")
+        return Object(self.record)
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectList(Generic[T_co]):
+    """One page of a list, in the server's order.
+
+    Attributes:
+        items: The objects.
+        version: The resource version of the snapshot that the page belongs to.
+        continue_token: What to send for the next page; ``""`` on the last one.
+        remaining: How many objects follow this page, or ``None`` where the server does not say.
+        rejected: Objects that could not be read, each with its key where that could be told. The rest is whole.
+    """
+
+    items: tuple[T_co, ...]
+    version: str
+    continue_token: str = ""
+    remaining: int | None = None
+    rejected: tuple[DecodeError, ...] = ()

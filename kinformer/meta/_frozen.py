@@ -1,0 +1,122 @@
+"""FrozenDict and FrozenList: JSON that can be read like any other, and not written.
+
+They are subclasses of ``dict`` and ``list``, so ``json.dumps``, msgspec, ``==``, ``isinstance`` and pydantic take
+them as they are. Nested values are wrapped when they are first reached. A consumer written in C may read past the
+wrapper; what it gets belongs to one handle, since the caches themselves hold bytes.
+"""
+
+from collections.abc import ItemsView, Iterator, ValuesView
+from typing import Any, Final, NoReturn, Self
+
+__all__ = ["FrozenDict", "FrozenList"]
+
+_FIX: Final = "objects from a cache are read-only: take obj.thaw(), a private copy, and change that"
+
+
+def _refuse(self: object, *args: object, **kwargs: object) -> NoReturn:  # noqa: ARG001 -- stands in for every mutator
+    raise TypeError(_FIX)
+
+
+class FrozenDict(dict[str, Any]):
+    """A read-only ``dict``; every mutating method raises ``TypeError`` and names ``thaw()``.
+
+    ``copy.copy`` gives a plain dict of the same (read-only) values, ``copy.deepcopy`` one that is mutable throughout.
+    """
+
+    __slots__ = ()
+
+    __setitem__ = __delitem__ = __ior__ = _refuse
+    clear = pop = popitem = setdefault = update = _refuse
+
+    def __getitem__(self, key: str) -> Any:
+        value = super().__getitem__(key)
+        kind = type(value)
+        if kind is dict or kind is list:
+            value = _freeze(value)
+            super().__setitem__(key, value)  # once: later reads find the wrapper; the size does not change
+        return value
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """Return the value for ``key``, or ``default``."""
+        try:
+            return self[key]
+        except KeyError:
+            return default
+
+    def values(self) -> ValuesView[Any]:  # type: ignore[override]  # typeshed names CPython's own final class
+        """The values, each read-only."""
+        self._wrap()
+        return super().values()
+
+    def items(self) -> ItemsView[str, Any]:  # type: ignore[override]  # likewise
+        """The pairs, each value read-only."""
+        self._wrap()
+        return super().items()
+
+    def copy(self) -> dict[str, Any]:
+        """A plain dict of the same values, which stay read-only."""
+        return dict(self.items())
+
+    __copy__ = copy
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        return thawed(self)
+
+    def __reduce__(self) -> tuple[type[Self], tuple[Any]]:
+        return type(self), (thawed(self),)
+
+    def _wrap(self) -> None:
+        for key in self:
+            self[key]
+
+
+class FrozenList(list[Any]):
+    """A read-only ``list``; every mutating method raises ``TypeError`` and names ``thaw()``."""
+
+    __slots__ = ()
+
+    __setitem__ = __delitem__ = __iadd__ = __imul__ = _refuse
+    append = clear = extend = insert = pop = remove = reverse = sort = _refuse
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            return FrozenList(super().__getitem__(index))
+        value = super().__getitem__(index)
+        kind = type(value)
+        if kind is dict or kind is list:
+            value = _freeze(value)
+            super().__setitem__(index, value)
+        return value
+
+    def __iter__(self) -> Iterator[Any]:
+        for index in range(len(self)):
+            yield self[index]
+
+    def __reversed__(self) -> Iterator[Any]:
+        for index in reversed(range(len(self))):
+            yield self[index]
+
+    def copy(self) -> list[Any]:
+        """A plain list of the same values, which stay read-only."""
+        return list(self)
+
+    __copy__ = copy
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        return thawed(self)
+
+    def __reduce__(self) -> tuple[type[Self], tuple[Any]]:
+        return type(self), (thawed(self),)
+
+
+def thawed(value: Any) -> Any:
+    """A deep copy of JSON in which nothing is frozen."""
+    if isinstance(value, dict):
+        return {key: thawed(dict.__getitem__(value, key)) for key in value}
+    if isinstance(value, list):
+        return [thawed(item) for item in list.__iter__(value)]
+    return value
+
+
+def _freeze(value: dict[str, Any] | list[Any]) -> FrozenDict | FrozenList:
+    return FrozenDict(value) if isinstance(value, dict) else FrozenList(value)

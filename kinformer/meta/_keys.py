@@ -1,0 +1,31 @@
+"""ObjectKey: which object, by namespace and name."""
+
+from typing import NamedTuple, Self
+
+__all__ = ["ObjectKey"]
+
+
+class ObjectKey(NamedTuple):
+    """The namespace and name of an object; the namespace of a cluster-scoped object is ``""``.
+
+    ``str(key)`` is ``namespace/name``, or ``name`` alone for cluster scope: the key that client-go's
+    ``MetaNamespaceKeyFunc`` makes. A tuple underneath, because every lookup in every cache hashes one.
+    """
+
+    namespace: str
+    name: str
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Read ``namespace/name`` or ``name``.
+
+        Raises:
+            ValueError: There is more than one slash, or a part is empty.
+        """
+        namespace, slash, name = text.rpartition("/")
+        if not name or (slash and not namespace) or "/" in namespace:
+            raise ValueError(f"object key {text!r} is not of the form 'namespace/name' or 'name'")
+        return cls(namespace, name)
+
+    def __str__(self) -> str:
+        return f"{self.namespace}/{self.name}" if self.namespace else self.name

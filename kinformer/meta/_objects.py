@@ -1,0 +1,196 @@
+"""Objects: the record that a cache keeps, and the handle that people hold.
+
+A record is the JSON as received and its decoded metadata; it is immutable, small, and costs the garbage collector
+nothing. A handle (``Object``) is made when somebody asks; the body that it decodes lives and dies with it.
+"""
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, ClassVar, Final, Self, TypeVar
+
+import msgspec
+
+from kinformer.errors import DecodeError
+from kinformer.meta._frozen import FrozenDict
+from kinformer.meta._keys import ObjectKey
+from kinformer.meta._metadata import ObjectMeta, decode_metadata
+from kinformer.meta._resources import Resource
+
+__all__ = ["Object", "Record"]
+
+T = TypeVar("T")
+_MISSING: Final = object()
+
+
+class Record(msgspec.Struct, frozen=True, gc=False):
+    """One object as caches, queues and buffers hold it."""
+
+    resource: Resource
+    key: ObjectKey
+    metadata: ObjectMeta
+    raw: bytes
+
+    @classmethod
+    def decode(cls, raw: bytes, resource: Resource) -> Self:
+        """Make a record of an object's JSON, decoding its metadata only.
+
+        Raises:
+            DecodeError: See ``decode_metadata``.
+        """
+        metadata = decode_metadata(raw)
+        return cls(resource, metadata.key, metadata, raw)
+
+
+class Object:
+    """A read-only handle on one Kubernetes object.
+
+    ``obj["spec"]["replicas"]`` reads, ``obj.at("status", "phase", default=None)`` reads what may be absent,
+    ``obj.thaw()`` gives a private copy to change, ``obj.decode(Pod)`` a typed one. The body is decoded on the first
+    such call, once for each handle. Not a ``Mapping``: it does not iterate.
+    """
+
+    __slots__ = ("_body", "record")
+
+    __iter__: ClassVar[None] = None
+
+    def __init__(self, record: Record) -> None:
+        self.record: Final = record
+        self._body: FrozenDict | None = None
+
+    @classmethod
+    def from_json(cls, raw: bytes, resource: Resource) -> Self:
+        """A handle on an object's JSON.
+
+        Raises:
+            DecodeError: See ``decode_metadata``.
+        """
+        return cls(Record.decode(raw, resource))
+
+    @classmethod
+    def from_mapping(cls, content: Mapping[str, Any], resource: Resource) -> Self:
+        """A handle on an object given as JSON-like content.
+
+        Raises:
+            DecodeError: See ``decode_metadata``.
+            TypeError: The content holds what JSON cannot.
+        """
+        return cls.from_json(msgspec.json.encode(content), resource)
+
+    @property
+    def raw(self) -> bytes:
+        """The JSON as received, after pruning; items of a LIST lack ``kind`` and ``apiVersion``."""
+        return self.record.raw
+
+    @property
+    def metadata(self) -> ObjectMeta:
+        """The decoded metadata; reading it does not decode the body."""
+        return self.record.metadata
+
+    @property
+    def key(self) -> ObjectKey:
+        """Namespace and name."""
+        return self.record.key
+
+    @property
+    def resource(self) -> Resource:
+        """The resource under which the object was read."""
+        return self.record.resource
+
+    @property
+    def kind(self) -> str:
+        """The kind, from the resource."""
+        return self.record.resource.kind
+
+    @property
+    def api_version(self) -> str:
+        """The API version, from the resource."""
+        return self.record.resource.api_version
+
+    @property
+    def body(self) -> FrozenDict:
+        """The whole object, read-only, with ``apiVersion`` and ``kind``.
+
+        Raises:
+            DecodeError: The body is not valid JSON; metadata alone is checked when an object arrives.
+        """
+        if self._body is None:
+            self._body = FrozenDict(self.thaw())
+        return self._body
+
+    def __getitem__(self, key: str) -> Any:
+        return self.body[key]
+
+    def __contains__(self, key: object) -> bool:
+        return key in self.body
+
+    def at(self, *path: str | int, default: Any = _MISSING) -> Any:
+        """The value at a path, where each step is a key or an index.
+
+        Without a ``default`` a missing step raises ``KeyError`` or ``IndexError``; with one, the default is returned
+        for a missing step, for ``null``, and where something on the way has no such inside.
+        """
+        value: Any = self.body
+        try:
+            for step in path:
+                value = value[step]
+        except (KeyError, IndexError, TypeError):
+            if default is _MISSING:
+                raise
+            return default
+        return default if value is None and default is not _MISSING else value
+
+    def thaw(self) -> dict[str, Any]:
+        """A fresh, private, mutable copy, with ``apiVersion`` and ``kind`` in it.
+
+        Raises:
+            DecodeError: The body is not valid JSON.
+        """
+        try:
+            content = _decode(self.raw)
+        except msgspec.DecodeError as error:
+            raise DecodeError(f"{self.kind} {self.key}: {error}", key=str(self.key)) from error
+        return {"apiVersion": self.api_version, "kind": self.kind} | content
+
+    def to_json(self) -> bytes:
+        """The JSON with ``apiVersion`` and ``kind`` in it, which is what a server takes."""
+        if self.raw.startswith((b'{"kind":', b'{"apiVersion":')):
+            return self.raw
+        return msgspec.json.encode(self.thaw())
+
+    def decode(self, model: type[T]) -> T:
+        """Decode into a type: a msgspec ``Struct``, dataclass, ``TypedDict``, or a pydantic model.
+
+        Raises:
+            DecodeError: The object does not fit the type; the message has the path and the reason.
+        """
+        if model is Object:
+            return self  # type: ignore[return-value]  # the default model is the handle itself
+        try:
+            return _decoder_of(model)(self.to_json())  # type: ignore[arg-type, no-any-return]  # a type is hashable; decodes to it
+        except (msgspec.DecodeError, ValueError) as error:  # pydantic's ValidationError is a ValueError
+            raise DecodeError(
+                f"{self.kind} {self.key} is no {model.__name__}: {error}", key=str(self.key)
+            ) from error
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Object):
+            return NotImplemented
+        mine, theirs = self.record, other.record
+        if mine.resource != theirs.resource or mine.metadata != theirs.metadata:
+            return False
+        return mine.raw == theirs.raw or self.body == other.body
+
+    def __hash__(self) -> int:
+        return hash((self.resource, self.key, self.metadata.uid, self.metadata.resource_version))
+
+    def __repr__(self) -> str:
+        return f"<{self.kind} {self.key} @ {self.metadata.resource_version or 'no version'}>"
+
+
+_decode = msgspec.json.Decoder(dict[str, Any]).decode
+
+
+@cache
+def _decoder_of(model: type) -> Any:
+    """The function from JSON bytes to ``model``, made once for each type."""
+    return getattr(model, "model_validate_json", None) or msgspec.json.Decoder(model).decode

@@ -1,0 +1,1 @@
+"""What we hold in memory: store, indexers, delta FIFO. Pure: nothing here waits."""

@@ -1,0 +1,5 @@
+"""What users and we test with: a clock that a test moves, a cluster in memory, builders."""
+
+from kinformer.testing._clock import FakeClock, settle
+
+__all__ = ["FakeClock", "settle"]

@@ -1,0 +1,1 @@
+"""Each key in at most one pair of hands."""
