@@ -1,5 +1,6 @@
 """What users and we test with: a clock that a test moves, a cluster in memory, builders."""
 
 from kinformer.testing._clock import FakeClock, settle
+from kinformer.testing._transport import AppTransport
 
-__all__ = ["FakeClock", "settle"]
+__all__ = ["AppTransport", "FakeClock", "settle"]
