@@ -1,6 +1,24 @@
 """What users and we test with: a clock that a test moves, a cluster in memory, builders."""
 
+from kinformer.testing._builders import (
+    config_map,
+    custom_object,
+    custom_resource_definition,
+    namespace,
+    owner_of,
+    pod,
+)
 from kinformer.testing._clock import FakeClock, settle
 from kinformer.testing._transport import AppTransport
 
-__all__ = ["AppTransport", "FakeClock", "settle"]
+__all__ = [
+    "AppTransport",
+    "FakeClock",
+    "config_map",
+    "custom_object",
+    "custom_resource_definition",
+    "namespace",
+    "owner_of",
+    "pod",
+    "settle",
+]
