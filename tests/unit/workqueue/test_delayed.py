@@ -1,0 +1,92 @@
+import pytest
+
+from kinformer.workqueue import Delayed
+
+
+def test_a_key_is_due_at_its_moment_and_not_before() -> None:
+    delayed = Delayed[str]()
+    delayed.add("x", 5.0)
+    assert delayed.take_due(4.999, 10) == []
+    assert delayed.take_due(5.0, 10) == ["x"]
+    assert delayed.take_due(100.0, 10) == []
+
+
+@pytest.mark.parametrize("moments", [(50.0, 20.0, 80.0), (20.0, 50.0), (80.0, 50.0, 20.0), (20.0, 20.0)])
+def test_the_earliest_moment_wins_in_whichever_order_they_were_asked_for(moments: tuple[float, ...]) -> None:
+    delayed = Delayed[str]()
+    for when in moments:
+        delayed.add("x", when)
+    assert len(delayed) == 1
+    assert delayed.next_due == 20.0
+    assert delayed.take_due(20.0, 10) == ["x"]
+    assert delayed.take_due(1000.0, 10) == []
+    assert delayed.next_due is None
+
+
+def test_keys_that_are_due_come_in_order_of_their_moments() -> None:
+    delayed = Delayed[str]()
+    for key, when in (("c", 1.0), ("b", 0.5), ("a", 0.25), ("d", 9.0)):
+        delayed.add(key, when)
+    assert delayed.take_due(1.0, 10) == ["a", "b", "c"]
+    assert delayed.next_due == 9.0
+
+
+def test_keys_of_one_moment_come_in_the_order_in_which_they_were_added() -> None:
+    delayed = Delayed[str]()
+    for key in ("c", "a", "b"):
+        delayed.add(key, 1.0)
+    assert delayed.take_due(1.0, 10) == ["c", "a", "b"]
+
+
+def test_keys_are_never_compared_with_each_other() -> None:
+    delayed = Delayed[object]()
+    for key in ("a", 1, None, ("b",)):
+        delayed.add(key, 1.0)
+    assert delayed.take_due(1.0, 10) == ["a", 1, None, ("b",)]
+
+
+def test_no_more_than_the_limit_are_taken_and_the_rest_stays_due() -> None:
+    delayed = Delayed[int]()
+    for key in range(5):
+        delayed.add(key, float(key))
+    assert delayed.take_due(10.0, 2) == [0, 1]
+    assert delayed.next_due == 2.0
+    assert delayed.take_due(10.0, 10) == [2, 3, 4]
+
+
+def test_a_key_can_be_delayed_again_after_it_was_taken() -> None:
+    delayed = Delayed[str]()
+    delayed.add("x", 5.0)
+    delayed.add("x", 1.0)
+    assert delayed.take_due(1.0, 10) == ["x"]
+    delayed.add("x", 7.0)
+    assert delayed.take_due(5.0, 10) == []
+    assert delayed.take_due(7.0, 10) == ["x"]
+
+
+def test_a_stale_entry_does_not_count_as_the_next_one() -> None:
+    delayed = Delayed[str]()
+    delayed.add("x", 5.0)
+    delayed.add("y", 9.0)
+    delayed.add("x", 1.0)
+    delayed.take_due(1.0, 10)
+    assert delayed.next_due == 9.0
+
+
+def test_bringing_one_key_forward_for_ever_does_not_grow_the_heap() -> None:
+    delayed = Delayed[str]()
+    delayed.add("y", 0.0)
+    for step in range(10_000):
+        delayed.add("x", 20_000.0 - step)
+        assert len(delayed._heap) <= 2 * len(delayed) + 16
+    assert delayed.take_due(30_000.0, 10) == ["y", "x"]
+
+
+def test_clear_forgets_everything() -> None:
+    delayed = Delayed[str]()
+    delayed.add("x", 1.0)
+    delayed.clear()
+    assert len(delayed) == 0
+    assert delayed.next_due is None
+    delayed.add("x", 2.0)
+    assert delayed.take_due(2.0, 10) == ["x"]
