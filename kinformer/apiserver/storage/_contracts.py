@@ -4,10 +4,10 @@ One counter, the revision, grows by one with each put or delete. Reads and watch
 compacted. The semantics are etcd's v3 API: https://etcd.io/docs/v3.5/learning/api/
 """
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, Self
 
 __all__ = [
     "KV",
@@ -122,12 +122,18 @@ class Batch:
     revision: int
 
 
-class Watch(AsyncIterator[Batch], Protocol):
+class Watch(Protocol):
     """The changes of a prefix from some revision on, without gaps; it never ends by itself.
 
     A cancelled ``__anext__`` loses nothing. ``CompactedError`` is raised by it once what it would have to deliver is
     no longer kept.
     """
+
+    def __aiter__(self) -> Self:
+        """It is its own iterator."""
+
+    async def __anext__(self) -> Batch:
+        """Wait for the next batch."""
 
     def request_progress(self) -> None:
         """Ask for a batch, be it empty, as soon as everything so far has been delivered."""
