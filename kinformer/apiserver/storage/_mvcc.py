@@ -95,10 +95,9 @@ class Mvcc:
             raise CompactedError(revision, self.compacted)
         if revision > self.revision:
             raise FutureRevisionError(revision, self.revision)
-        cut = bisect_left(self._log, revision, key=_revision)
-        for key in {change.key for change in self._log[: cut + 1]}:
+        for key in {change.key for change in self._log[: bisect_right(self._log, revision, key=_revision)]}:
             self._trim(key, revision)
-        del self._log[:cut]
+        del self._log[: bisect_left(self._log, revision, key=_revision)]
         self.compacted = revision
 
     def _readable(self, revision: int) -> int:
