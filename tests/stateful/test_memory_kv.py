@@ -107,8 +107,12 @@ class MvccModel(RuleBasedStateMachine):
     def memory_is_bounded_by_live_keys_and_the_log(self) -> None:
         assert self.core.revision == self.now
         assert len(self.core) == self.now - max(1, self.compacted - 1)
-        kept = sum(map(len, self.core._histories.values()))
-        assert kept <= len(self.core) + len(KEYS)
+        for key, history in self.core._histories.items():
+            old = [change for change in history if change.revision < self.compacted]
+            assert len(old) <= 1, f"{key} keeps what cannot be read any more"
+            assert all(change.current for change in old), (
+                f"{key} keeps a delete that cannot be watched any more"
+            )
         assert sorted(self.core._histories) == self.core._keys
 
 
