@@ -9,14 +9,40 @@ from kinformer.testing._builders import (
     pod,
 )
 from kinformer.testing._clock import FakeClock, settle
+from kinformer.testing._source import (
+    HOLD,
+    After,
+    ListAnswer,
+    ScriptedRequest,
+    ScriptedSource,
+    StreamStep,
+    WatchAnswer,
+    added,
+    bookmark,
+    deleted,
+    error_event,
+    modified,
+)
 from kinformer.testing._transport import AppTransport
 
 __all__ = [
+    "HOLD",
+    "After",
     "AppTransport",
     "FakeClock",
+    "ListAnswer",
+    "ScriptedRequest",
+    "ScriptedSource",
+    "StreamStep",
+    "WatchAnswer",
+    "added",
+    "bookmark",
     "config_map",
     "custom_object",
     "custom_resource_definition",
+    "deleted",
+    "error_event",
+    "modified",
     "namespace",
     "owner_of",
     "pod",

@@ -1,0 +1,139 @@
+"""Reception: what the batches of one watch mean, decided without waiting. Pure; ``_reflector`` carries it out."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from kinformer.errors import DecodeError
+from kinformer.meta import EventType, ObjectKey, Record, WatchEvent
+from kinformer.reflector._progress import Progress
+
+__all__ = ["Broken", "Changes", "Effect", "Reception", "Rejected", "Snapshot"]
+
+_CHANGES: Final = frozenset({EventType.ADDED, EventType.MODIFIED, EventType.DELETED})
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """The initial events of a watch-list are complete."""
+
+    records: Sequence[Record]
+    version: str
+    rejected: Sequence[DecodeError]
+    """What could not be read, and is missing from the records."""
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """Changes to apply, in order; without any, only the version moves."""
+
+    events: Sequence[WatchEvent]
+    version: str
+    """What is published with them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """One object could not be read; the stream goes on, and the version does not move."""
+
+    error: DecodeError
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """The server reported an error; nothing that comes after it counts."""
+
+    error: Exception
+
+
+Effect: TypeAlias = Snapshot | Changes | Rejected | Broken
+
+
+class Reception:
+    """One watch, as far as it was received.
+
+    Invariant: while a watch-list is incomplete nothing but ``Broken`` comes out, so that a stream that breaks leaves
+    no trace.
+    """
+
+    def __init__(self, version: str, *, initial_events: bool) -> None:
+        self.progress = Progress.start(version)
+        self.count = 0
+        """Events that were understood, bookmarks included."""
+        self.has_bookmarks = False
+        """Whether the server has shown that it sends bookmarks."""
+        self._records: dict[ObjectKey, Record] | None = {} if initial_events else None
+        self._rejected: list[DecodeError] = []
+
+    def take(self, batch: Sequence[WatchEvent]) -> Iterator[Effect]:
+        """Decide what a batch means; the effects are to be carried out in order, each before the next is asked for."""
+        rest = batch
+        if self._records is not None:
+            for position, event in enumerate(batch, 1):
+                if (broken := self._collect(event, self._records)) is not None:
+                    yield broken
+                    return
+                if event.ends_initial_events:
+                    records, self._records = tuple(self._records.values()), None
+                    yield Snapshot(records, self.progress.version, self._rejected)
+                    rest = batch[position:]
+                    break
+            else:
+                return
+        if rest:
+            yield from self._follow(rest)
+
+    def _collect(self, event: WatchEvent, records: dict[ObjectKey, Record]) -> Broken | None:
+        """Take one of the initial events."""
+        if event.type is EventType.ERROR:
+            error = _error_of(event)
+            if not isinstance(error, DecodeError):
+                return Broken(error)
+            self._rejected.append(error)
+            return None
+        self.count += 1
+        self.progress = self.progress.after((event,))
+        if event.type is EventType.BOOKMARK:
+            self.has_bookmarks = True
+        elif event.record is not None:
+            if self._rejected:
+                key = str(event.record.key)
+                self._rejected = [error for error in self._rejected if error.key != key]
+            if event.type is EventType.DELETED:
+                records.pop(event.record.key, None)
+            else:
+                records[event.record.key] = event.record
+        return None
+
+    def _follow(self, batch: Sequence[WatchEvent]) -> Iterator[Effect]:
+        """Take events that come after the snapshot."""
+        changes: list[WatchEvent] = []
+        rejected: list[DecodeError] = []
+        broken: Broken | None = None
+        count = 0
+        for event in batch:
+            if event.type in _CHANGES:
+                changes.append(event)
+                count += 1
+            elif event.type is EventType.BOOKMARK:
+                self.has_bookmarks = True
+                count += 1
+            else:
+                error = _error_of(event)
+                if not isinstance(error, DecodeError):
+                    broken = Broken(error)
+                    break
+                rejected.append(error)
+        before = self.progress
+        self.count += count
+        self.progress = before.after(batch[: count + len(rejected)])
+        yield from map(Rejected, rejected)
+        if changes or self.progress.version != before.version:
+            yield Changes(changes, self.progress.version)
+        if broken is not None:
+            yield broken
+
+
+def _error_of(event: WatchEvent) -> Exception:
+    """What an error event reports."""
+    return event.error or DecodeError("the server sent an error event that says nothing")

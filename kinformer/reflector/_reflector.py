@@ -1,0 +1,299 @@
+"""Reflector: keep a sink equal to a source for as long as it runs. The shell around ``_machine``."""
+
+from collections.abc import Mapping
+from random import Random
+from typing import Final, assert_never
+
+import anyio
+from anyio.abc import TaskStatus
+
+from kinformer.clock import Clock
+from kinformer.errors import DecodeError, ExpiredError, TransportError
+from kinformer.hooks import Hooks, NoHooks
+from kinformer.meta import ANY, Record
+from kinformer.reflector._backoff import Backoff, Openings
+from kinformer.reflector._conditions import Condition
+from kinformer.reflector._contracts import Sink, Source
+from kinformer.reflector._machine import (
+    Closed,
+    Failed,
+    Listed,
+    Listing,
+    Outcome,
+    PageExpired,
+    Progressed,
+    Rested,
+    Silent,
+    State,
+    Streamed,
+    Streaming,
+    Terms,
+    Waiting,
+    Watching,
+    advance,
+)
+from kinformer.reflector._reception import Broken, Changes, Reception, Rejected, Snapshot
+from kinformer.reflector._report import Report
+from kinformer.reflector._silence import Silence
+from kinformer.reflector._stream import Stream
+from kinformer.system_clock import SystemClock
+
+__all__ = ["Reflector"]
+
+_TIMEOUTS: Final = (300, 600)
+"""``timeoutSeconds`` is drawn from here, so that the watches of many clients do not end together."""
+
+_GRACE: Final = 30.0
+"""How much longer than that we wait for the server to end the stream."""
+
+_SILENCE: Final = 75.0
+"""Silence after which a stream that has shown a bookmark is taken for dead; servers send one about every minute."""
+
+_SHORT: Final = 1.0
+"""A watch that ends sooner than this without an event was not worth its opening."""
+
+
+class Reflector:
+    """Keep ``sink`` equal to ``source``: a snapshot, then the changes, then a snapshot again where the window is lost.
+
+    Nothing but cancellation ends ``run``: a missing permission, a missing CRD or an outage is reported in
+    ``conditions``, logged, given to the hooks, and tried again until it is over. Only an exception out of the sink or
+    a hook, which is a programming error, passes through.
+
+    Invariant: state is whole at every await, so that ``run`` may be called again after a cancelled one and goes on
+    from the last version.
+
+    Args:
+        source: What to read.
+        sink: What to write; called from ``run`` only, never by two tasks at once.
+        name: For logs and hooks; by default the resource's ``plural.group``.
+        resync: Seconds between calls of ``sink.resync()``, counted from the first snapshot; ``0`` is never. Relists
+            do not disturb the rhythm.
+        watch_list: Whether to try a watch-list at the start of each cycle, before a LIST.
+        page_size: The ``limit`` of each LIST; ``0`` leaves the choice to client-go's rules.
+        clock: The time.
+        random: Chance, for jitter and watch timeouts.
+        hooks: Who hears about lists, watches, failures and objects that cannot be read.
+
+    Raises:
+        ValueError: ``resync`` or ``page_size`` is negative.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        sink: Sink,
+        *,
+        name: str = "",
+        resync: float = 0.0,
+        watch_list: bool = True,
+        page_size: int = 0,
+        clock: Clock | None = None,
+        random: Random | None = None,
+        hooks: Hooks | None = None,
+    ) -> None:
+        if resync < 0:
+            raise ValueError(f"resync is {resync} s; give a positive number of seconds, or 0 for never")
+        if page_size < 0:
+            raise ValueError(f"page_size is {page_size}; give a positive number, or 0 for the default")
+        resource = source.resource
+        self.name: Final = name or (
+            f"{resource.plural}.{resource.group}" if resource.group else resource.plural
+        )
+        self._source = source
+        self._sink = sink
+        self._resync = resync
+        self._clock = clock or SystemClock()
+        self._random = random or Random()  # noqa: S311 -- jitter is no secret
+        self._state: State = Terms(watch_list, page_size).begin(ANY)
+        self._version = ""
+        self._backoff = Backoff(self._random)
+        self._openings = Openings()
+        self._report = Report(self.name, self._clock, hooks or NoHooks())
+        self._synced = anyio.Event()
+        self._is_running = False
+
+    @property
+    def state(self) -> State:
+        """What the reflector is doing."""
+        return self._state
+
+    @property
+    def version(self) -> str:
+        """The resource version that was last given to the sink; ``""`` before the first."""
+        return self._version
+
+    @property
+    def conditions(self) -> Mapping[str, Condition]:
+        """The present health, by name (see ``ConditionType``); a live view, read-only."""
+        return self._report.conditions.view
+
+    async def run(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
+        """Reflect until cancelled. ``task_status`` reports the start once the first snapshot is in the sink.
+
+        Raises:
+            RuntimeError: It is running already.
+        """
+        if self._is_running:
+            raise RuntimeError(f"reflector {self.name} is running already")
+        self._is_running = True
+        failure: BaseException | None = None
+        try:
+            async with anyio.create_task_group() as group:
+                group.start_soon(self._announce, task_status)
+                if self._resync:
+                    group.start_soon(self._resync_for_ever)
+                await self._reflect()
+        except BaseExceptionGroup as failures:
+            if len(failures.exceptions) > 1:
+                raise
+            failure = failures.exceptions[0]
+        finally:
+            self._is_running = False
+        if failure is not None:
+            raise failure
+
+    async def _announce(self, task_status: TaskStatus[None]) -> None:
+        await self._synced.wait()
+        task_status.started()
+
+    async def _resync_for_ever(self) -> None:
+        await self._synced.wait()
+        while True:
+            await self._clock.sleep(self._resync)
+            self._sink.resync()
+
+    async def _reflect(self) -> None:
+        while True:
+            self._advance(await self._perform(self._state))
+
+    def _advance(self, outcome: Outcome) -> None:
+        before, self._state = self._state, advance(self._state, outcome)
+        if not isinstance(outcome, Progressed):
+            self._report.moved(before, outcome, self._state)
+
+    async def _perform(self, state: State) -> Outcome:
+        """Do what a state is about, and say how it came out."""
+        match state:
+            case Waiting():
+                return await self._wait(state)
+            case Listing():
+                await self._queue_up()
+                return await self._list(state)
+            case Streaming() | Watching():
+                await self._queue_up()
+                return await self._watch(state)
+            case _:
+                assert_never(state)
+
+    async def _queue_up(self) -> None:
+        """Wait until the server may be asked to open something."""
+        if delay := self._openings.take(self._clock.monotonic()):
+            await self._clock.sleep(delay)
+
+    async def _wait(self, state: Waiting) -> Outcome:
+        delay = self._backoff.fail(self._clock.monotonic(), at_least=state.at_least)
+        self._report.failed(state.failed, state.then, state.error, delay)
+        await self._clock.sleep(delay)
+        return Rested()
+
+    async def _list(self, state: Listing) -> Outcome:
+        """Fetch all pages, then replace the sink's content; on any failure the sink stays as it was."""
+        began = self._clock.monotonic()
+        records: list[Record] = []
+        rejected: list[DecodeError] = []
+        token = version = ""
+        is_paginated = False
+        while True:
+            try:
+                if token:
+                    page = await self._source.list(limit=state.limit, continue_token=token)
+                else:
+                    page = await self._source.list(version=state.version, limit=state.limit)
+            except Exception as error:  # noqa: BLE001 -- a source must not end the reflector
+                return PageExpired() if token and isinstance(error, ExpiredError) else Failed(error)
+            records.extend(obj.record for obj in page.items)
+            rejected.extend(page.rejected)
+            version = version or page.version  # all pages are of one snapshot
+            if not page.continue_token:
+                break
+            if page.continue_token == token:
+                return Failed(DecodeError("the server repeats its continue token: the list would never end"))
+            token, is_paginated = page.continue_token, True
+        self._replace(Snapshot(records, version, rejected), began)
+        return Listed(version, is_paginated)
+
+    async def _watch(self, state: Streaming | Watching) -> Outcome:
+        """Follow one stream from its opening to its end; the state moves on with what it brings."""
+        began = self._clock.monotonic()
+        timeout = self._random.randrange(*_TIMEOUTS)
+        initial_events = isinstance(state, Streaming)
+        version = state.request_version if isinstance(state, Streaming) else state.version
+        reception = Reception(state.version, initial_events=initial_events)
+        failure: Exception | None = None
+        with (
+            self._clock.move_on_after(timeout + _GRACE) as scope,
+            Silence(self._clock, _SILENCE, scope.cancel) as silence,
+        ):
+            async with Stream(
+                self._source.watch(version=version, timeout=timeout, initial_events=initial_events)
+            ) as stream:
+                if stream.is_open and not initial_events:
+                    self._thrive()
+                async for batch in stream:
+                    silence.hear()
+                    for effect in reception.take(batch):
+                        if isinstance(effect, Broken):
+                            failure = effect.error
+                        else:
+                            self._carry_out(effect, began)
+                    if failure is not None:
+                        break
+                    if reception.has_bookmarks:
+                        silence.listen()
+            failure = failure or stream.failure
+        if scope.cancelled_caught:
+            return self._fall_silent()
+        if failure is not None:
+            return Failed(failure)
+        if reception.count == 0 and self._clock.monotonic() - began < _SHORT:
+            return Closed(is_short=True)
+        if isinstance(self._state, Watching):  # a watch-list that ends before its snapshot is a failure
+            self._report.watched(reception.count, self._version, began=began)
+        return Closed()
+
+    def _fall_silent(self) -> Outcome:
+        error = TransportError("the watch went silent, so its connection is taken for dead")
+        if isinstance(self._state, Watching):  # reopened at once, where a watch-list goes through a wait
+            self._report.failed(self._state, self._state, error, 0.0)
+        return Silent(error)
+
+    def _carry_out(self, effect: Snapshot | Changes | Rejected, began: float) -> None:
+        """Do what a batch asks for. Synchronous, so that no cancellation finds it half done."""
+        match effect:
+            case Snapshot():
+                self._replace(effect, began)
+                self._advance(Streamed(effect.version))
+                self._thrive()
+            case Changes(events, version):
+                is_moved = version != self._version
+                self._sink.apply(events, version if is_moved else "")
+                self._report.applied(events)
+                if is_moved:
+                    self._version = version
+                    self._advance(Progressed(version))
+            case Rejected(error):
+                self._report.quarantined(error)
+            case _:
+                assert_never(effect)
+
+    def _replace(self, snapshot: Snapshot, began: float) -> None:
+        self._sink.replace(snapshot.records, snapshot.version)
+        self._version = snapshot.version
+        self._report.listed(len(snapshot.records), snapshot.version, snapshot.rejected, began=began)
+        self._synced.set()
+
+    def _thrive(self) -> None:
+        """All is well: changes are arriving."""
+        self._backoff.succeed(self._clock.monotonic())
+        self._report.recovered()
