@@ -1,1 +1,6 @@
-"""An apiserver small enough to start inside a test."""
+"""The embedded apiserver: Kubernetes' wire format over HTTP or in memory, small enough to start inside a test."""
+
+from kinformer.apiserver._server import ApiServer
+from kinformer.apiserver.http import Endpoint
+
+__all__ = ["ApiServer", "Endpoint"]

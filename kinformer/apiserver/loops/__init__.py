@@ -1,1 +1,29 @@
 """What a cluster does by itself: namespace lifecycle, garbage collection."""
+
+from kinformer.apiserver.loops._actions import (
+    Action,
+    Delete,
+    Detach,
+    FinalizeNamespace,
+    ReleaseFinalizer,
+    Unblock,
+)
+from kinformer.apiserver.loops._housekeeping import Housekeeping
+from kinformer.apiserver.loops._namespaces import NamespaceLedger
+from kinformer.apiserver.loops._nodes import Node, read_node
+from kinformer.apiserver.loops._owners import OwnerGraph, Scope
+
+__all__ = [
+    "Action",
+    "Delete",
+    "Detach",
+    "FinalizeNamespace",
+    "Housekeeping",
+    "NamespaceLedger",
+    "Node",
+    "OwnerGraph",
+    "ReleaseFinalizer",
+    "Scope",
+    "Unblock",
+    "read_node",
+]
