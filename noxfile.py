@@ -1,0 +1,72 @@
+"""The tasks of this project; see the README for the two that matter.
+
+nox -s demo            the main job, live in the terminal
+nox -s tests           everything that must hold before a commit
+nox -s clients         foreign clients (kubectl) against the embedded apiserver; skipped where there are none
+nox -s bench -- quick  what things cost, as ratios
+nox -s soak            the seeded scenarios and the state machines, for long
+"""
+
+import nox
+
+nox.options.sessions = ["tests"]
+nox.options.error_on_external_run = True
+
+TOOLS = ("import-linter", "mypy", "ruff", "types-PyYAML")
+TESTS = ("hypothesis", "pydantic", "pytest", "pytest-asyncio", "pytest-timeout", "pytest-xdist")
+DOCS = ("mkdocs-material", "mkdocstrings[python]")
+CODE = ("kinformer", "tests", "examples", "docs", "noxfile.py")
+
+
+@nox.session
+def demo(session: nox.Session) -> None:
+    """Run the demo: an apiserver, a controller, and a world that it must keep in order."""
+    session.install(".[apiserver,cli]")
+    session.run("kinformer", "demo", *session.posargs)
+
+
+@nox.session
+def tests(session: nox.Session) -> None:
+    """Lint, types, layers, unit to wire tests, examples, docs."""
+    session.install("-e", ".[apiserver,cli,test]", *TOOLS, *TESTS, *DOCS)
+    session.run("ruff", "format", "--check", *CODE)
+    session.run("ruff", "check", *CODE)
+    session.run("lint-imports", "--no-cache")
+    session.run("mypy", "kinformer", "tests", "examples", "noxfile.py")
+    session.run("pytest", "-n", "auto", "-m", "not clients", *session.posargs)
+    build_docs(session)
+
+
+@nox.session
+def docs(session: nox.Session) -> None:
+    """Build the documentation into site/; a warning is an error."""
+    session.install("-e", ".[all]", *DOCS)
+    build_docs(session)
+
+
+@nox.session
+def clients(session: nox.Session) -> None:
+    """Drive the embedded apiserver with clients that are not ours."""
+    session.install("-e", ".[apiserver,cli,test]", *TESTS)
+    session.run("pytest", "-m", "clients", *session.posargs)
+
+
+@nox.session
+def bench(session: nox.Session) -> None:
+    """Measure; ``-- quick`` takes fewer rounds."""
+    session.install("-e", ".[apiserver]")
+    session.run("python", "-m", "tests.bench", *session.posargs)
+
+
+@nox.session
+def soak(session: nox.Session) -> None:
+    """Run each seeded scenario with 200 seeds, and each state machine ten times as long."""
+    session.install("-e", ".[apiserver,cli,test]", *TESTS)
+    session.run(
+        "pytest", "-n", "auto", "--seeds", "200", "tests/scenario", "tests/stateful", *session.posargs
+    )
+
+
+def build_docs(session: nox.Session) -> None:
+    """Build the documentation with the tools that the session has."""
+    session.run("mkdocs", "build", "--strict", "--quiet", env={"NO_MKDOCS_2_WARNING": "1"})

@@ -1,0 +1,19 @@
+"""``python -m tests.bench [quick]``: run every comparison; a ratio beyond its bound fails the run."""
+
+import sys
+
+from tests.bench import imports, objects
+
+
+def main(arguments: list[str]) -> int:
+    """Return 0 when every bound holds."""
+    if arguments not in ([], ["quick"]):
+        print("usage: python -m tests.bench [quick]", file=sys.stderr)
+        return 2
+    rounds = 5 if arguments else 15
+    results = [imports.run(rounds)]
+    results += [comparison.run(rounds) for comparison in objects.comparisons()]
+    return 0 if all(results) else 1
+
+
+sys.exit(main(sys.argv[1:]))
