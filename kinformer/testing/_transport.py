@@ -75,6 +75,8 @@ class AppTransport(httpx.AsyncBaseTransport):
             await self.aclose()
         finally:
             tasks.cancel_scope.cancel()
+            if isinstance(exc_value, Exception):  # the group would wrap it; it goes on by itself
+                exc_type = exc_value = traceback = None
             await tasks.__aexit__(exc_type, exc_value, traceback)
 
     async def aclose(self) -> None:
@@ -198,7 +200,7 @@ class _Exchange(httpx.AsyncByteStream):
         self._wake()
 
     async def _put(self, chunk: bytes) -> None:
-        while self._unread >= _BUFFER and not self._is_disconnected:
+        while chunk and self._unread >= _BUFFER and not self._is_disconnected:
             await self._changed.wait()
         if chunk:
             self._chunks.append(chunk)

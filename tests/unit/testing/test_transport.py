@@ -282,6 +282,15 @@ async def test_an_application_that_waits_on_a_fake_clock_answers_when_the_time_c
         assert answers == ["late"]
 
 
+async def test_an_error_inside_of_the_block_leaves_it_as_it_is() -> None:
+    app = Ticker()
+    with pytest.raises(LookupError, match="mine"):  # noqa: PT012 -- it is the block that fails
+        async with client_of(app) as client:
+            await client.send(client.build_request("GET", "/"), stream=True)
+            raise LookupError("mine")
+    assert app.ends == ["http.disconnect", "returned"]
+
+
 async def test_after_a_disconnect_sending_is_harmless() -> None:
     ends: list[str] = []
 
