@@ -100,7 +100,7 @@ class Mirror:
             self.versions.append(version)
 
     def resync(self) -> None:
-        self.story.append("resync")
+        """Never asked for here."""
 
 
 class Diary(NoHooks):
@@ -126,7 +126,6 @@ class Stage:
         lists: Iterable[ListAnswer] = (),
         watches: Iterable[WatchAnswer] = (),
         watch_list: bool = False,
-        resync: float = 0.0,
         page_size: int = 0,
         random: Random | None = None,
     ) -> None:
@@ -138,7 +137,6 @@ class Stage:
             self.source,
             self.sink,
             watch_list=watch_list,
-            resync=resync,
             page_size=page_size,
             clock=self.clock,
             random=random or Half(),
@@ -702,51 +700,3 @@ async def test_no_server_however_sick_is_asked_more_than_twelve_times_a_minute(
 def busiest_minute(requests: Sequence[ScriptedRequest]) -> int:
     moments = [request.at for request in requests]
     return max(sum(start <= at <= start + 60.0 - 1e-6 for at in moments) for start in moments)
-
-
-async def test_silence_after_a_bookmark_reopens_the_watch_from_the_last_version() -> None:
-    stage = Stage(lists=[EMPTY], watches=[[bookmark("110"), 60.0, bookmark("120"), HOLD], [HOLD]])
-    async with stage.running(134.9):
-        assert stage.asked == ["LIST 0", "WATCH 100"]
-        await stage.clock.advance(0.1)
-        assert stage.asked == ["LIST 0", "WATCH 100", "WATCH 120"]
-        assert stage.true() == {"Synced"}
-    assert [failure.delay for failure in stage.hooks.failures] == [0.0]
-
-
-async def test_silence_of_a_stream_that_never_showed_a_bookmark_is_normal() -> None:
-    stage = Stage(lists=[EMPTY], watches=[[added(pod("a", "101")), HOLD]])
-    await stage.play(299.0)
-    assert stage.asked == ["LIST 0", "WATCH 100"]
-
-
-async def test_a_stream_that_outlives_its_timeout_is_reopened() -> None:
-    stage = Stage(lists=[EMPTY], watches=[[HOLD], [HOLD]])
-    async with stage.running():
-        timeout = stage.source.watches[0].timeout
-        await stage.clock.advance(timeout + 29.9)
-        assert len(stage.source.watches) == 1
-        await stage.clock.advance(0.1)
-        assert stage.asked == ["LIST 0", "WATCH 100", "WATCH 100"]
-
-
-async def test_a_watch_list_that_goes_silent_is_tried_again_after_a_wait() -> None:
-    stage = Stage(watches=[[bookmark("5"), HOLD], [END, HOLD]], watch_list=True)
-    requests = await stage.play(80.0)
-    assert gaps(requests) == pytest.approx([76.2])
-    assert stage.asked == ["STREAM", "STREAM"]
-
-
-async def test_resyncs_keep_their_rhythm_across_relists() -> None:
-    stage = Stage(lists=repeat(EMPTY), watches=repeat([4.0, error_event(BROKEN)]), resync=10.0)
-    await stage.play(45.0)
-    assert stage.sink.story.count("resync") == 4
-    assert len(stage.source.lists) > 3
-
-
-async def test_resyncs_start_after_the_first_snapshot() -> None:
-    stage = Stage(lists=[After(7.0, EMPTY)], watches=[[HOLD]], resync=10.0)
-    async with stage.running(16.9):
-        assert stage.sink.story == ["replace "]
-        await stage.clock.advance(0.1)
-        assert stage.sink.story == ["replace ", "resync"]

@@ -1,0 +1,71 @@
+"""What a reflector tells: loud when something begins or ends, quiet in between."""
+
+import logging
+
+import pytest
+
+from kinformer.errors import ApiError, DecodeError, ExpiredError, ServerError, TransportError
+from kinformer.hooks import NoHooks, ObjectQuarantined
+from kinformer.meta import Object, Resource
+from kinformer.reflector._machine import Watching
+from kinformer.reflector._report import Report
+from kinformer.testing import FakeClock, added
+
+
+class Diary(NoHooks):
+    """Hooks that keep what was quarantined."""
+
+    def __init__(self) -> None:
+        self.quarantined: list[ObjectQuarantined] = []
+
+    def object_quarantined(self, event: ObjectQuarantined, /) -> None:
+        self.quarantined.append(event)
+
+
+def fail(report: Report, error: Exception) -> None:
+    report.failed(Watching("5"), Watching("5"), error, 1.2)
+
+
+@pytest.fixture
+def log(caplog: pytest.LogCaptureFixture) -> pytest.LogCaptureFixture:
+    caplog.set_level(logging.DEBUG, logger="kinformer.reflector")
+    return caplog
+
+
+def test_an_outage_is_one_warning_and_one_recovery(log: pytest.LogCaptureFixture) -> None:
+    report = Report("pods", FakeClock(), NoHooks())
+    report.recovered()
+    for _ in range(3):
+        fail(report, TransportError("reset"))
+    report.recovered()
+    report.recovered()
+    assert [record.levelname for record in log.records] == ["WARNING", "DEBUG", "DEBUG", "INFO"]
+    assert log.messages[0] == "pods: Watching failed, Watching follows in 1.2 s: reset"
+
+
+def test_an_expired_version_is_routine(log: pytest.LogCaptureFixture) -> None:
+    fail(Report("pods", FakeClock(), NoHooks()), ExpiredError(410))
+    assert [record.levelname for record in log.records] == ["DEBUG"]
+
+
+@pytest.mark.parametrize(
+    ("error", "has_traceback"), [(ServerError(500), False), (RuntimeError("a bug"), True)], ids=repr
+)
+def test_only_an_error_that_is_not_ours_comes_with_its_traceback(
+    error: ApiError | RuntimeError, has_traceback: bool, log: pytest.LogCaptureFixture
+) -> None:
+    fail(Report("pods", FakeClock(), NoHooks()), error)
+    assert bool(log.records[0].exc_info) is has_traceback
+
+
+def test_a_quarantined_object_is_named_everywhere_until_it_can_be_read(log: pytest.LogCaptureFixture) -> None:
+    hooks = Diary()
+    report = Report("pods", FakeClock(), hooks)
+    error = DecodeError("labels is null", key="default/a")
+    report.quarantined(error)
+    assert hooks.quarantined == [ObjectQuarantined("pods", "default/a", error)]
+    assert log.messages == ["pods: cannot read default/a: labels is null"]
+    assert report.conditions.view["Decoding"].status
+    content = {"metadata": {"namespace": "default", "name": "a", "resourceVersion": "7"}}
+    report.applied([added(Object.from_mapping(content, Resource.builtin("Pod")))])
+    assert not report.conditions.view["Decoding"].status
