@@ -1,1 +1,36 @@
-"""Speak HTTP to an apiserver."""
+"""Speak HTTP to an apiserver: find it, read, watch and write its objects.
+
+``Client`` is one cluster, ``ResourceClient`` the verbs of one resource in it.
+"""
+
+from kinformer.client._body import Body
+from kinformer.client._calls import PatchKind, Propagation
+from kinformer.client._client import Client
+from kinformer.client._config import Config, Tls, load_config
+from kinformer.client._credentials import Anonymous, BasicAuth, BearerToken, Credentials, TokenFile
+from kinformer.client._filters import Fields, Labels
+from kinformer.client._kubeconfig import Kubeconfig
+from kinformer.client._resource import ResourceClient
+from kinformer.client._waiting import is_deleted, retry_on_conflict, wait_for
+
+__all__ = [
+    "Anonymous",
+    "BasicAuth",
+    "BearerToken",
+    "Body",
+    "Client",
+    "Config",
+    "Credentials",
+    "Fields",
+    "Kubeconfig",
+    "Labels",
+    "PatchKind",
+    "Propagation",
+    "ResourceClient",
+    "Tls",
+    "TokenFile",
+    "is_deleted",
+    "load_config",
+    "retry_on_conflict",
+    "wait_for",
+]

@@ -1,0 +1,137 @@
+"""Client: one cluster, from inside a program."""
+
+from collections.abc import Mapping
+from random import Random
+from types import TracebackType
+from typing import Any, Self, TypeVar, overload
+
+import httpx
+
+from kinformer.client._calls import Call
+from kinformer.client._config import Config, load_config
+from kinformer.client._http import Http
+from kinformer.client._kubeconfig import Kubeconfig
+from kinformer.client._resource import ResourceClient
+from kinformer.client._target import Target
+from kinformer.clock import Clock
+from kinformer.errors import ClosedError
+from kinformer.hooks import Hooks, NoHooks
+from kinformer.meta import Object, Resource
+from kinformer.system_clock import SystemClock
+
+__all__ = ["Client"]
+
+T = TypeVar("T")
+
+_TIMEOUT = 65.0
+"""Seconds: a server gives up on a request after 60 (``--request-timeout``)."""
+
+
+class Client:
+    """Speaks to one cluster while it is entered: ``async with Client() as client: ...``.
+
+    Entering finds the configuration and reads its files; it sends nothing. Leaving closes all connections. A client
+    is entered once. All of it belongs to one event loop.
+
+    Args:
+        config: Where the cluster is: a ``Config``, a ``Kubeconfig``, a URL, or ``None`` for in-cluster, else the
+            current context of the kubeconfig.
+        transport: What carries the requests instead of sockets, such as ``kinformer.testing.AppTransport``; it is
+            entered and closed together with the client.
+        timeout: Seconds that one try of one request may take in all, watches excepted.
+        clock: Measures timeouts and waits before retries.
+        random: Spreads the retries.
+        hooks: Hear of each try and of the server's warnings.
+    """
+
+    def __init__(
+        self,
+        config: Config | Kubeconfig | str | None = None,
+        *,
+        transport: httpx.AsyncBaseTransport | None = None,
+        timeout: float = _TIMEOUT,
+        clock: Clock | None = None,
+        random: Random | None = None,
+        hooks: Hooks | None = None,
+    ) -> None:
+        self._given = Config(config) if isinstance(config, str) else config
+        self._config = self._given if isinstance(self._given, Config) else None
+        self._clock = clock or SystemClock()
+        self._http = Http(
+            transport,
+            timeout=timeout,
+            clock=self._clock,
+            random=random or Random(),  # noqa: S311 -- spreads retries, keeps no secret
+            hooks=hooks or NoHooks(),
+        )
+        self._is_entered = False
+        self._is_closed = False
+
+    @property
+    def config(self) -> Config:
+        """The configuration in use.
+
+        Raises:
+            RuntimeError: The client was given none, and has not been entered, so that it has not looked for one.
+        """
+        if self._config is None:
+            raise RuntimeError(
+                "this client has not looked for its configuration: it does so when it is entered"
+            )
+        return self._config
+
+    @property
+    def clock(self) -> Clock:
+        """The clock that the client measures by."""
+        return self._clock
+
+    async def __aenter__(self) -> Self:
+        if self._is_closed:
+            raise ClosedError("this client is closed: make a new one")
+        if self._is_entered:
+            raise RuntimeError("this client is entered already: use it inside its one 'async with' block")
+        self._is_entered = True
+        if isinstance(self._given, Kubeconfig):
+            self._config = await self._given.load(clock=self._clock)
+        elif self._config is None:
+            self._config = await load_config()
+        await self._http.open(self._config)
+        return self
+
+    async def __aexit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc_value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._is_closed = True
+        await self._http.aclose()
+
+    @overload
+    def resource(self, resource: Resource) -> ResourceClient[Object]: ...
+    @overload
+    def resource(self, resource: Resource, model: type[T]) -> ResourceClient[T]: ...
+    def resource(self, resource: Resource, model: type[Any] = Object) -> ResourceClient[Any]:
+        """The verbs of one resource.
+
+        Args:
+            resource: Which one; ``Resource.builtin("Pod")`` for those that every cluster has.
+            model: What objects are decoded into: ``Object``, or a type that ``Object.decode`` takes.
+        """
+        return ResourceClient(self._http, Target(resource), model)
+
+    async def request(
+        self,
+        method: str,
+        path: str,
+        *,
+        params: Mapping[str, str] | None = None,
+        content: bytes = b"",
+        content_type: str = "application/json",
+    ) -> bytes:
+        """Ask for a path that belongs to no resource, such as ``/version``, and return the body of the answer.
+
+        Raises:
+            RequestError: As for the verbs of a resource; retried by the same rules.
+        """
+        return await self._http.request(Call(method, path, params or {}, content, content_type))

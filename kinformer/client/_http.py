@@ -1,0 +1,285 @@
+"""One request, one stream: what lies between the verbs and httpx.
+
+All failures of httpx become ``TransportError`` here, all answers other than success the error of ``_status``.
+Retries are performed here and decided in ``_retry``.
+"""
+
+import logging
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from random import Random
+from typing import Any, Final
+from urllib.parse import quote, urlsplit
+
+import anyio
+import httpx
+import tenacity
+
+from kinformer.client._calls import Call
+from kinformer.client._config import Config
+from kinformer.client._credentials import Credentials
+from kinformer.client._retry import ATTEMPTS, delay_before, is_worth_retrying
+from kinformer.client._status import from_response
+from kinformer.client._warnings import Warnings
+from kinformer.clock import Clock
+from kinformer.errors import ClosedError, RequestError, TransportError
+from kinformer.hooks import Hooks, RequestFinished
+
+__all__ = ["Http"]
+
+_logger: Final = logging.getLogger("kinformer.client")
+
+_CONNECT: Final = 10.0
+"""Seconds to reach the server, name look-up and TLS included."""
+
+_CLOSE: Final = 5.0
+"""Seconds that closing a stream may take."""
+
+_ERROR_BODY: Final = 1024 * 1024
+"""Bytes of a refusal that are read."""
+
+_LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
+
+
+class Http:
+    """The connection pool of one client, open between ``open`` and ``aclose``, once."""
+
+    def __init__(
+        self,
+        transport: httpx.AsyncBaseTransport | None,
+        *,
+        timeout: float,
+        clock: Clock,
+        random: Random,
+        hooks: Hooks,
+    ) -> None:
+        self._transport = transport
+        self._timeout = timeout
+        self._random = random
+        self._hooks = hooks
+        self._warnings = Warnings(hooks)
+        self._pool: httpx.AsyncClient | None = None
+        self._url = ""
+        self._extensions: dict[str, Any] = {}
+        self._is_closed = False
+        self.clock: Final = clock
+
+    async def open(self, config: Config) -> None:
+        """Get ready; nothing is sent yet.
+
+        Raises:
+            ConfigError: A file of the TLS settings cannot be used.
+        """
+        secure = config.url.startswith("https:")
+        if secure and not config.tls.verify:
+            _logger.warning(
+                "the certificate of %s is not verified: anybody in between can read and write", config.url
+            )
+        pool = httpx.AsyncClient(
+            auth=_Auth(config.credentials),
+            headers={"Accept": "application/json", "User-Agent": _user_agent()},
+            # The total is bounded on our clock; every watch holds a connection, so their number is not bounded.
+            timeout=httpx.Timeout(None, connect=_CONNECT),
+            limits=httpx.Limits(max_connections=None, max_keepalive_connections=20, keepalive_expiry=60.0),
+            verify=config.tls.context() if secure else False,
+            proxy=config.proxy or None,
+            trust_env=urlsplit(config.url).hostname not in _LOOPBACK,
+            transport=self._transport,
+        )
+        if config.tls.server_name:
+            self._extensions = {"sni_hostname": config.tls.server_name}
+        await pool.__aenter__()
+        self._pool, self._url = pool, config.url
+
+    async def aclose(self) -> None:
+        """Close all connections; what is under way fails."""
+        pool, self._pool, self._is_closed = self._pool, None, True
+        if pool is not None:
+            await pool.__aexit__(None, None, None)
+
+    async def request(self, call: Call, *, retries: bool = True) -> bytes:
+        """Make a request and return the body of its answer.
+
+        Raises:
+            ApiError: The server refused.
+            TransportError: No answer came, or not in time.
+        """
+        if not retries:
+            return await self._once(call, 1)
+        tries = tenacity.AsyncRetrying(
+            sleep=self.clock.sleep,
+            stop=tenacity.stop_after_attempt(ATTEMPTS),
+            retry=tenacity.retry_if_exception(lambda error: is_worth_retrying(call.method, error)),
+            wait=self._wait,
+            reraise=True,
+        )
+        async for attempt in tries:
+            with attempt:
+                return await self._once(call, attempt.retry_state.attempt_number)
+        raise AssertionError("the last try either returned or raised")
+
+    def stream(self, call: Call, *, within: float) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
+        """Make one try at a request whose answer has no end, and read it in the chunks in which it arrives.
+
+        Closing ends the connection, at once, also when the block is cancelled.
+
+        Args:
+            call: What to ask.
+            within: Seconds after which the server should long have ended the stream; then iteration raises.
+
+        Raises:
+            ApiError: From entering: the server refused.
+            TransportError: From entering and from the iteration.
+        """
+        return self._stream(call, within)
+
+    async def _once(self, call: Call, attempt: int) -> bytes:
+        pool = self._opened()
+        started, code, response = self.clock.monotonic(), 0, None
+        try:
+            with self.clock.move_on_after(self._timeout):
+                response = await pool.send(self._built(pool, call))
+                code = response.status_code
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            raise _transport_error(call, error) from error
+        finally:
+            self._finished(call, code, started, attempt)
+        if response is None:
+            raise TransportError(f"{call}: no answer within {self._timeout:g} s")
+        self._warnings.take(call.path, response.headers.get_list("warning"))
+        if not response.is_success:
+            raise from_response(code, response.content, response.headers)
+        return response.content
+
+    @asynccontextmanager
+    async def _stream(self, call: Call, within: float) -> AsyncGenerator[AsyncIterator[bytes]]:
+        pool = self._opened()
+        started, code, response, chunks = self.clock.monotonic(), 0, None, None
+        try:
+            try:
+                with self.clock.move_on_after(self._timeout):
+                    request = self._built(pool, call, {"Accept-Encoding": "identity"})
+                    response = await pool.send(request, stream=True)
+            except (httpx.HTTPError, httpx.InvalidURL) as error:
+                raise _transport_error(call, error) from error
+            if response is None:
+                raise TransportError(f"{call}: no answer within {self._timeout:g} s")
+            code = response.status_code
+            self._warnings.take(call.path, response.headers.get_list("warning"))
+            chunks = _Chunks(call, response, self.clock, started + within)
+            if code != 200:
+                raise from_response(code, await chunks.some(_ERROR_BODY, self._timeout), response.headers)
+            yield chunks
+        finally:
+            if response is not None:
+                with anyio.CancelScope(shield=True), self.clock.move_on_after(_CLOSE):
+                    if chunks is not None:
+                        await chunks.aclose()
+                    await response.aclose()
+            self._finished(call, code, started, 1)
+
+    def _opened(self) -> httpx.AsyncClient:
+        if self._pool is None:
+            if self._is_closed:
+                raise ClosedError("this client is closed: make a new one")
+            raise RuntimeError("this client is not open: write 'async with Client(...) as client'")
+        return self._pool
+
+    def _built(
+        self, pool: httpx.AsyncClient, call: Call, headers: Mapping[str, str] | None = None
+    ) -> httpx.Request:
+        sent = dict(headers or {})
+        if call.content:
+            sent["Content-Type"] = call.content_type
+        return pool.build_request(
+            call.method,
+            self._url + quote(call.path, safe="/:"),
+            params={name: value for name, value in call.params.items() if value} or None,
+            content=call.content or None,
+            headers=sent,
+            extensions=dict(self._extensions),
+        )
+
+    def _wait(self, state: tenacity.RetryCallState) -> float:
+        error = state.outcome.exception() if state.outcome else None
+        assert isinstance(error, RequestError)  # noqa: S101 -- nothing else is retried
+        delay = delay_before(state.attempt_number + 1, error, self._random)
+        _logger.debug("trying again in %.2f s: %s", delay, error)
+        return delay
+
+    def _finished(self, call: Call, code: int, started: float, attempt: int) -> None:
+        duration = self.clock.monotonic() - started
+        self._hooks.request_finished(RequestFinished(call.method, call.path, code, duration, attempt))
+
+
+class _Chunks:
+    """What arrives, as it arrives, until a moment."""
+
+    def __init__(self, call: Call, response: httpx.Response, clock: Clock, until: float) -> None:
+        self._call = call
+        self._source = response.aiter_bytes()
+        self._clock = clock
+        self._until = until
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return self
+
+    async def __anext__(self) -> bytes:
+        try:
+            with self._clock.move_on_after(self._until - self._clock.monotonic()):
+                return await anext(self._source)
+        except httpx.HTTPError as error:
+            raise _transport_error(self._call, error) from error
+        raise TransportError(f"{self._call}: the server has not ended the stream in its time")
+
+    async def some(self, limit: int, timeout: float) -> bytes:
+        """The body, or what could be had of it."""
+        body = bytearray()
+        with self._clock.move_on_after(timeout):
+            try:
+                async for chunk in self._source:
+                    body += chunk
+                    if len(body) >= limit:
+                        break
+            except httpx.HTTPError:
+                pass
+        return bytes(body)
+
+    async def aclose(self) -> None:
+        if isinstance(self._source, AsyncGenerator):
+            await self._source.aclose()
+
+
+class _Auth(httpx.Auth):
+    """Puts the credentials on each request, and asks for others once when the server refuses them."""
+
+    def __init__(self, credentials: Credentials) -> None:
+        self._credentials = credentials
+
+    async def async_auth_flow(self, request: httpx.Request) -> AsyncGenerator[httpx.Request, httpx.Response]:
+        value = await self._credentials.authorization()
+        if value:
+            request.headers["Authorization"] = value
+        response = yield request
+        if value and response.status_code == 401:
+            fresh = await self._credentials.authorization(rejected=value)
+            if fresh not in {"", value}:
+                request.headers["Authorization"] = fresh
+                yield request
+
+
+def _transport_error(call: Call, error: Exception) -> TransportError:
+    """Name what went wrong; where no connection was made, certainly nothing was done."""
+    refused = isinstance(error, httpx.ConnectError | httpx.ConnectTimeout | httpx.PoolTimeout)
+    what = "the server cannot be reached" if refused else "the connection was lost"
+    return TransportError(f"{call}: {what}: {str(error) or type(error).__name__}", refused=refused)
+
+
+@cache
+def _user_agent() -> str:
+    try:
+        return f"kinformer/{version('kinformer')}"
+    except PackageNotFoundError:
+        return "kinformer/source"

@@ -1,0 +1,78 @@
+"""Pages: reading a list in pieces, and making one of them again. After ``tools/pager`` of client-go."""
+
+from collections.abc import AsyncIterator, Iterable
+from typing import Final, Protocol, TypeVar
+
+from kinformer.errors import DecodeError, ExpiredError
+from kinformer.meta import Object, ObjectList
+
+__all__ = ["PAGE_SIZE", "ReadPage", "join", "modelled", "paginate"]
+
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+
+PAGE_SIZE: Final = 500
+"""Objects on a page where the caller has no wish (``pager.defaultPageSize``)."""
+
+
+class ReadPage(Protocol[T_co]):
+    """One request for one page."""
+
+    async def __call__(
+        self, version: str, version_match: str, limit: int, continue_token: str
+    ) -> ObjectList[T_co]:
+        """Ask for it."""
+
+
+async def paginate(
+    read: ReadPage[T], *, version: str, version_match: str, limit: int, continue_token: str = ""
+) -> AsyncIterator[ObjectList[T]]:
+    """All pages; and if the moment that they show is forgotten on the way, the whole list as one last page.
+
+    The version goes with the first request and with the whole list, never with a token, which says it all.
+    Nothing is held between two pages, so the iteration may be given up at any time.
+
+    Raises:
+        ExpiredError: The first page itself is of a version that is forgotten.
+    """
+    token = continue_token
+    while True:
+        try:
+            page = await read("" if token else version, "" if token else version_match, limit, token)
+        except ExpiredError:
+            if not token:
+                raise
+            page = await read(version, version_match, 0, "")
+        yield page
+        token = page.continue_token
+        if not token:
+            return
+
+
+def join(pages: Iterable[ObjectList[T]]) -> ObjectList[T]:
+    """One list of all pages, beginning again where the version changes."""
+    items: list[T] = []
+    rejected: list[DecodeError] = []
+    version: str | None = None
+    for page in pages:
+        if page.version != version:
+            items.clear()
+            rejected.clear()
+            version = page.version
+        items += page.items
+        rejected += page.rejected
+    return ObjectList(tuple(items), version or "", rejected=tuple(rejected))
+
+
+def modelled(page: ObjectList[Object], model: type[T]) -> ObjectList[T]:
+    """The same page with its objects decoded; those that do not fit the model are rejected."""
+    if model is Object:
+        return page  # type: ignore[return-value]  # T is Object here
+    items: list[T] = []
+    rejected = list(page.rejected)
+    for obj in page.items:
+        try:
+            items.append(obj.decode(model))
+        except DecodeError as error:
+            rejected.append(error)
+    return ObjectList(tuple(items), page.version, page.continue_token, page.remaining, tuple(rejected))

@@ -1,0 +1,103 @@
+"""Target: where the requests of one resource client go, and which keys fit there. Pure."""
+
+from dataclasses import dataclass, replace
+from typing import Final, Self
+
+from kinformer.client._body import EncodedBody
+from kinformer.client._filters import EVERYTHING, Fields, Filters, Labels
+from kinformer.meta import ObjectKey, Resource
+
+__all__ = ["Target"]
+
+_SCALE: Final = Resource("autoscaling", "v1", "scales", "Scale")
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A resource, or a subresource of its objects, and the filters that hold where none are given."""
+
+    resource: Resource
+    filters: Filters = EVERYTHING
+    subresource: str = ""
+
+    @property
+    def objects(self) -> Resource:
+        """What the objects call themselves, which for ``scale`` is not what the path says."""
+        return _SCALE if self.subresource == "scale" else self.resource
+
+    def where(self, namespace: str | None, labels: Labels | None, fields: Fields | None) -> Self:
+        """The same with other filters.
+
+        Raises:
+            ValueError: A selector does not follow its grammar, or a cluster-scoped resource is given a namespace.
+        """
+        filters = self.filters.but(namespace, labels, fields)
+        self.resource.path(filters.namespace)
+        return replace(self, filters=filters)
+
+    def below(self, subresource: str) -> Self:
+        """A subresource of the same objects.
+
+        Raises:
+            ValueError: This is one already.
+        """
+        if self.subresource:
+            raise ValueError(f"the subresource {self.subresource!r} has no subresources")
+        return replace(self, subresource=subresource)
+
+    def collection(self) -> str:
+        """The path of all objects in the namespace of the filters.
+
+        Raises:
+            ValueError: A subresource belongs to one object.
+        """
+        if self.subresource:
+            raise ValueError(
+                f"the subresource {self.subresource!r} has no collection: it belongs to one object"
+            )
+        return self.resource.path(self.filters.namespace)
+
+    def item(self, key: ObjectKey | str) -> str:
+        """The path of one object; a bare name is taken to be in the namespace of the filters.
+
+        Raises:
+            ValueError: The key does not fit the scope of the resource.
+        """
+        found = ObjectKey.parse(key) if isinstance(key, str) else key
+        if not found.namespace and self.resource.namespaced:
+            found = ObjectKey(self.filters.namespace, found.name)
+        return self.resource.path(*self.resource.key(found), self.subresource)
+
+    def item_of(self, body: EncodedBody, namespace: str | None) -> str:
+        """The path of the object that has this body.
+
+        Raises:
+            ValueError: It has no name, or see ``home_of``.
+        """
+        if not body.key.name:
+            raise ValueError(f"this {self.objects.kind} has no metadata.name: give it one")
+        return self.item(ObjectKey(self.home_of(body, namespace), body.key.name))
+
+    def home_of(self, body: EncodedBody, namespace: str | None) -> str:
+        """The namespace of an object: what it says itself, what the caller says, what the filters say.
+
+        Raises:
+            ValueError: The first two disagree, or a namespaced resource is told by none.
+        """
+        own = body.key.namespace
+        if own and namespace and own != namespace:
+            raise ValueError(
+                f"the object has metadata.namespace {own!r}, and namespace={namespace!r} says otherwise"
+            )
+        found = own or namespace or self.filters.namespace
+        if self.resource.namespaced and not found:
+            raise ValueError(
+                f"{self.resource} is namespaced: set metadata.namespace of the object, or give namespace="
+            )
+        return found
+
+    def __str__(self) -> str:
+        filters = self.filters
+        named = (("namespace", filters.namespace), ("labels", filters.labels), ("fields", filters.fields))
+        below = f"/{self.subresource}" if self.subresource else ""
+        return f"{self.resource}{below}" + "".join(f" {name}={value}" for name, value in named if value)
