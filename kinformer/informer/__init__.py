@@ -1,1 +1,30 @@
 """One cache and many handlers for each resource."""
+
+from kinformer.informer._factory import Filterable, InformerFactory, Sources
+from kinformer.informer._handlers import Handler, HandlerFunction, Handlers
+from kinformer.informer._informer import CacheOptions, InformerOptions, SharedInformer
+from kinformer.informer._ingest import MANAGED_FIELDS, Prune, Transform
+from kinformer.informer._listener import Registration
+from kinformer.informer._lister import Lister
+from kinformer.informer._notifications import Added, Deleted, Notification, Updated
+
+__all__ = [
+    "MANAGED_FIELDS",
+    "Added",
+    "CacheOptions",
+    "Deleted",
+    "Filterable",
+    "Handler",
+    "HandlerFunction",
+    "Handlers",
+    "InformerFactory",
+    "InformerOptions",
+    "Lister",
+    "Notification",
+    "Prune",
+    "Registration",
+    "SharedInformer",
+    "Sources",
+    "Transform",
+    "Updated",
+]

@@ -1,0 +1,243 @@
+"""InformerFactory: one informer for each thing that is watched, however many ask for it."""
+
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import dataclass
+from random import Random
+from typing import Any, Final, Protocol, TypeVar, Unpack, overload
+
+import anyio
+from anyio.abc import TaskGroup, TaskStatus
+
+from kinformer.clock import Clock
+from kinformer.errors import ClosedError
+from kinformer.hooks import Hooks
+from kinformer.informer._informer import CacheOptions, SharedInformer
+from kinformer.meta import FieldSelector, LabelSelector, Object, Resource
+from kinformer.reflector import Source
+
+__all__ = ["Filterable", "InformerFactory", "Sources"]
+
+T = TypeVar("T")
+
+
+class Filterable(Protocol):
+    """What narrows a source down; a ``ResourceClient`` fits."""
+
+    def where(
+        self, *, namespace: str | None = None, labels: str | None = None, fields: str | None = None
+    ) -> Source:
+        """A source of what passes these filters; ``None`` filters nothing."""
+
+
+class Sources(Protocol):
+    """What has a source for each resource; a ``Client`` fits."""
+
+    def resource(self, resource: Resource, /) -> Filterable:
+        """The source of all objects of a resource."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Key:
+    """What one informer holds; selectors are in their normal form."""
+
+    resource: Resource
+    model: type
+    namespace: str
+    labels: str
+    fields: str
+
+
+class _Held:
+    """An informer and how many have acquired it."""
+
+    __slots__ = ("holders", "informer", "options")
+
+    def __init__(self, informer: SharedInformer[Any], options: CacheOptions) -> None:
+        self.informer: Final = informer
+        self.options: Final = options
+        self.holders = 0
+
+
+class InformerFactory:
+    """Informers by what they hold, counted, and run by one task group.
+
+    Invariant: every held informer has at least one holder, and runs while the factory does.
+
+    Args:
+        client: Where the sources come from.
+        clock: The time, for every informer.
+        random: Chance, for every informer.
+        hooks: Who hears of what happens in every informer.
+    """
+
+    def __init__(
+        self,
+        client: Sources,
+        *,
+        clock: Clock | None = None,
+        random: Random | None = None,
+        hooks: Hooks | None = None,
+    ) -> None:
+        self._client = client
+        self._clock = clock
+        self._random = random
+        self._hooks = hooks
+        self._held: dict[_Key, _Held] = {}
+        self._tasks: TaskGroup | None = None
+        self._has_run = False
+        self._is_closed = False
+
+    @overload
+    def acquire(
+        self,
+        resource: Resource,
+        *,
+        namespaces: Collection[str] = (),
+        labels: LabelSelector | str | None = None,
+        fields: FieldSelector | str | None = None,
+        **options: Unpack[CacheOptions],
+    ) -> AbstractContextManager[SharedInformer[Object]]: ...
+    @overload
+    def acquire(
+        self,
+        resource: Resource,
+        model: type[T],
+        *,
+        namespaces: Collection[str] = (),
+        labels: LabelSelector | str | None = None,
+        fields: FieldSelector | str | None = None,
+        **options: Unpack[CacheOptions],
+    ) -> AbstractContextManager[SharedInformer[T]]: ...
+
+    def acquire(
+        self,
+        resource: Resource,
+        model: type[Any] = Object,
+        *,
+        namespaces: Collection[str] = (),
+        labels: LabelSelector | str | None = None,
+        fields: FieldSelector | str | None = None,
+        **options: Unpack[CacheOptions],
+    ) -> AbstractContextManager[SharedInformer[Any]]:
+        """Hold an informer while the block runs; the same one as everybody who asks for the same.
+
+        It starts when the factory runs, at once if that does already. When the last holder lets go, it ends, with all
+        of its handlers, and its memory is free. A handler of yours outlives your block if others hold the informer:
+        remove it.
+
+        Args:
+            resource: What to watch.
+            model: What listers and handlers give; each model has an informer of its own.
+            namespaces: None is all of them; or one. Several are not there yet.
+            labels: Only objects whose labels match.
+            fields: Only objects whose fields match; which fields may be asked for is the server's matter.
+            options: What the cache is like; see ``SharedInformer``.
+
+        Raises:
+            TypeError: ``namespaces`` is one text instead of a collection.
+            ValueError: The same is held already with other options; a selector is none; there are several
+                namespaces, or one for a cluster-scoped resource.
+            ClosedError: The factory has ended.
+        """
+        namespace = _namespace(resource, namespaces)
+        label_selector = LabelSelector.parse(labels) if isinstance(labels, str) else labels
+        field_selector = FieldSelector.parse(fields) if isinstance(fields, str) else fields
+        key = _Key(resource, model, namespace, str(label_selector or ""), str(field_selector or ""))
+        return self._hold(key, options)
+
+    async def wait_synced(self) -> None:
+        """Wait until every informer that is held now has synced, or has been let go.
+
+        Raises:
+            ClosedError: The factory ended before that.
+        """
+        for held in tuple(self._held.values()):
+            with suppress(ClosedError):
+                await held.informer.wait_synced()
+        if self._is_closed:
+            raise ClosedError("the informer factory ended before its informers were synced")
+
+    async def run(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
+        """Run all informers until cancelled; reports the start once those held now have synced.
+
+        Raises:
+            RuntimeError: It ran before.
+        """
+        if self._has_run:
+            raise RuntimeError("an informer factory runs once: make another")
+        self._has_run = True
+        failure: BaseException | None = None
+        try:
+            async with anyio.create_task_group() as tasks:
+                self._tasks = tasks
+                for held in self._held.values():
+                    tasks.start_soon(_run, held.informer)
+                await self.wait_synced()
+                task_status.started()
+                await anyio.sleep_forever()
+        except BaseExceptionGroup as failures:
+            if len(failures.exceptions) > 1:
+                raise
+            failure = failures.exceptions[0]
+        finally:
+            self._tasks = None
+            self._is_closed = True
+        if failure is not None:
+            raise failure
+
+    @contextmanager
+    def _hold(self, key: _Key, options: CacheOptions) -> Iterator[SharedInformer[Any]]:
+        if self._is_closed:
+            raise ClosedError("the informer factory has ended: informers can be acquired before that")
+        held = self._held.get(key)
+        if held is None:
+            held = self._held[key] = _Held(self._make(key, options), options)
+            if self._tasks is not None:
+                self._tasks.start_soon(_run, held.informer)
+        elif held.options != options:
+            raise ValueError(
+                f"an informer of {key.resource} is held with {_named(held.options)}, which differ from "
+                f"{_named(options)}: use the same, or a factory of your own"
+            )
+        held.holders += 1
+        try:
+            yield held.informer
+        finally:
+            held.holders -= 1
+            if not held.holders:
+                del self._held[key]
+                held.informer.close()
+
+    def _make(self, key: _Key, options: CacheOptions) -> SharedInformer[Any]:
+        source = self._client.resource(key.resource).where(
+            namespace=key.namespace or None, labels=key.labels or None, fields=key.fields or None
+        )
+        return SharedInformer(
+            source, model=key.model, clock=self._clock, random=self._random, hooks=self._hooks, **options
+        )
+
+
+async def _run(informer: SharedInformer[Any]) -> None:
+    if not informer.is_closed:  # its last holder may have let go before this task had its first turn
+        await informer.run()
+
+
+def _namespace(resource: Resource, namespaces: Collection[str]) -> str:
+    if isinstance(namespaces, str):
+        raise TypeError(f"namespaces={namespaces!r} must be a collection: write [{namespaces!r}]")
+    names = sorted(set(namespaces))
+    if len(names) > 1:
+        raise ValueError(
+            f"one informer for {len(names)} namespaces ({', '.join(names)}) is not there yet: acquire one for each, "
+            "or one for all namespaces"
+        )
+    if names and not resource.namespaced:
+        raise ValueError(f"{resource} is cluster-scoped: leave namespaces out")
+    if "" in names:
+        raise ValueError("a namespace must not be empty: leave namespaces out to mean all of them")
+    return names[0] if names else ""
+
+
+def _named(options: Mapping[str, object]) -> str:
+    return ", ".join(f"{name}={value!r}" for name, value in options.items()) or "no options"

@@ -1,0 +1,357 @@
+"""SharedInformer: one cache of one resource, and any number of handlers that are told of its changes."""
+
+import logging
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from random import Random
+from typing import Any, Final, Generic, Literal, TypedDict, TypeVar, Unpack, overload
+
+import anyio
+from anyio.abc import TaskGroup, TaskStatus
+
+from kinformer.clock import Clock
+from kinformer.errors import ClosedError
+from kinformer.hooks import Hooks, NoHooks, ObjectQuarantined
+from kinformer.informer._backlog import Coalesced, InOrder, Waiting
+from kinformer.informer._digest import digest, is_resync
+from kinformer.informer._handlers import Handler, calls_of, name_of
+from kinformer.informer._ingest import MANAGED_FIELDS, Ingest, Prune, Transform
+from kinformer.informer._listener import Listener, Registration
+from kinformer.informer._lister import Lister
+from kinformer.informer._notifications import Added
+from kinformer.informer._resync import ResyncPlan
+from kinformer.informer._views import Views
+from kinformer.meta import ANY, LATEST, Object, Record, is_at_least
+from kinformer.reflector import Condition, Reflector, Source
+from kinformer.store import BUILTIN_INDEXERS, DeltaFIFO, Indexer, Store, StoreWriter
+from kinformer.system_clock import SystemClock
+
+__all__ = ["CacheOptions", "InformerOptions", "SharedInformer"]
+
+T = TypeVar("T")
+
+_log: Final = logging.getLogger("kinformer.informer")
+
+
+class CacheOptions(TypedDict, total=False):
+    """What the cache is to be like; see ``SharedInformer``."""
+
+    queue: Literal["delta", "in-order"]
+    indexers: Mapping[str, Indexer] | Iterable[tuple[str, Indexer]]
+    prune: Prune | None
+    transform: Transform | None
+    resync: float
+
+
+class InformerOptions(CacheOptions, total=False):
+    """All keywords of ``SharedInformer`` but the model."""
+
+    name: str
+    clock: Clock | None
+    random: Random | None
+    hooks: Hooks | None
+
+
+class SharedInformer(Generic[T]):
+    """Keep a store equal to a source, and tell handlers what has changed.
+
+    The store is changed before any handler hears of it, and a new list becomes visible in one step: a reader sees the
+    old complete content or the new one. Handlers are told one thing at a time, in order, each from a task of its own;
+    how far one is behind is its own matter. They may be added and removed at any time until ``run`` has ended.
+
+    Args:
+        source: What to read; a ``ResourceClient`` fits.
+        model: What listers and handlers give; decoded when asked for or delivered.
+        queue: The order in which changes reach the store. ``"delta"``: by key, all pending changes of it at once.
+        indexers: Index functions by name, besides those by namespace and by owner.
+        prune: Cuts bytes out of each object before it is kept; ``None`` keeps all.
+        transform: Changes each object, once, before it is kept. An object for which it raises is quarantined: the
+            hook ``object_quarantined`` hears of it, and what was known of it before stays.
+        resync: Seconds after which a handler is shown every object again, from the store; 0 is never.
+        name: For logs and hooks; by default the resource's ``plural.group``.
+        clock: The time.
+        random: Chance, for the reflector's jitter.
+        hooks: Who hears of what happens.
+
+    Raises:
+        ValueError: The queue is not there, the period is negative, or an index name is taken.
+    """
+
+    @overload
+    def __init__(
+        self: "SharedInformer[Object]", source: Source, **options: Unpack[InformerOptions]
+    ) -> None: ...
+    @overload
+    def __init__(self, source: Source, *, model: type[T], **options: Unpack[InformerOptions]) -> None: ...
+
+    def __init__(
+        self,
+        source: Source,
+        *,
+        model: type[Any] = Object,
+        queue: Literal["delta", "in-order"] = "delta",
+        indexers: Mapping[str, Indexer] | Iterable[tuple[str, Indexer]] = (),
+        prune: Prune | None = MANAGED_FIELDS,
+        transform: Transform | None = None,
+        resync: float = 0.0,
+        name: str = "",
+        clock: Clock | None = None,
+        random: Random | None = None,
+        hooks: Hooks | None = None,
+    ) -> None:
+        if queue != "delta":
+            raise ValueError(f"queue={queue!r} is not there yet: leave it at 'delta'")
+        self.name: Final = name or str(source.resource)
+        self._source = source
+        self._clock = clock or SystemClock()
+        self._random = random
+        self._hooks = hooks or NoHooks()
+        self._writer = StoreWriter(BUILTIN_INDEXERS, index_failed=self._index_failed)
+        self._writer.add_indexers(dict(indexers))
+        self._fifo = DeltaFIFO(self._writer.store)
+        self._ingest = Ingest(
+            self._fifo,
+            name=self.name,
+            prune=prune,
+            transform=transform,
+            hooks=self._hooks,
+            changed=self._wake,
+            resync=self._resync,
+        )
+        self._views: Views[T] = Views(model)
+        self._plan: ResyncPlan[Listener[T]] = ResyncPlan(resync)
+        self._due: frozenset[Listener[T]] = frozenset()
+        self._listeners: dict[Registration, Listener[T]] = {}
+        self._reflector: Reflector | None = None
+        self._tasks: TaskGroup | None = None
+        self._is_closed = False
+        self._is_synced = False
+        self._queued = anyio.Event()
+        self._moved = anyio.Event()
+        self.lister: Final[Lister[T]] = Lister(
+            self._writer.store,
+            self._views,
+            resource=source.resource,
+            name=self.name,
+            is_synced=lambda: self._is_synced,
+            hooks=self._hooks,
+        )
+
+    @property
+    def store(self) -> Store:
+        """The records that the lister reads."""
+        return self._writer.store
+
+    @property
+    def is_synced(self) -> bool:
+        """Whether a complete list has been in the store; once true it stays so."""
+        return self._is_synced
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether it has ended, or was closed before it ran."""
+        return self._is_closed
+
+    @property
+    def conditions(self) -> Mapping[str, Condition]:
+        """The reflector's health by name; empty before ``run``."""
+        return {} if self._reflector is None else self._reflector.conditions
+
+    async def wait_synced(self) -> None:
+        """Wait for the first complete list.
+
+        Raises:
+            ClosedError: The informer ended before that.
+        """
+        while not self._is_synced:
+            await self._wait_moved("synced")
+
+    async def wait_for(self, version: str) -> None:
+        """Wait until the store is at least as new as ``version`` of the same resource.
+
+        A version of an object that this informer's selectors leave out is reached by a later event or bookmark.
+        Where versions cannot be compared, the store must be at exactly this one, which a fast stream may skip.
+
+        Raises:
+            ClosedError: The informer ended before that.
+        """
+        await self.wait_synced()
+        while version not in {ANY, LATEST} and not _has_reached(self.store.version, version):
+            await self._wait_moved(f"at version {version}")
+
+    def add_indexers(self, indexers: Mapping[str, Indexer]) -> None:
+        """Add indexes at any time; they cover what is stored already.
+
+        Raises:
+            ValueError: A name is taken; then none is added.
+        """
+        self._writer.add_indexers(indexers)
+
+    def add_handler(
+        self,
+        handler: Handler[T],
+        *,
+        name: str | None = None,
+        resync: float | None = None,
+        coalesce: bool = False,
+    ) -> Registration:
+        """Tell ``handler`` of the present content, as initial adds, and of every change from now on.
+
+        The same handler may be added more than once; each registration is on its own.
+
+        Args:
+            handler: A function, ``async def`` or plain, or ``Handlers``. It may do what it likes: it runs outside of
+                any lock, and an exception costs it that one notification.
+            name: For logs and hooks; by default the function's.
+            resync: Seconds between resyncs for this handler; ``None`` is the informer's period, 0 is never.
+            coalesce: Whether to merge what waits for one key. This bounds the backlog by the number of keys.
+
+        Raises:
+            TypeError: The handler cannot be called as one.
+            ValueError: The period is negative.
+            ClosedError: The informer has ended.
+        """
+        if self._is_closed:
+            raise ClosedError(f"informer {self.name} has ended: handlers can be added before that")
+        listener = Listener(
+            name or name_of(handler),
+            calls_of(handler),
+            Coalesced() if coalesce else InOrder(),
+            self._views.notification,
+            informer=self.name,
+            clock=self._clock,
+            hooks=self._hooks,
+        )
+        now = self._clock.monotonic()
+        self._plan.add(listener, resync, now)
+        registration = Registration(listener)
+        # From here on no await: what is in the store is offered now, and whatever changes it later is offered then.
+        self._listeners[registration] = listener
+        for record in self.store:
+            listener.offer(Waiting(now, Added(record, is_initial=True)))
+        if self._is_synced:
+            listener.source_synced()
+        if self._tasks is not None:
+            self._tasks.start_soon(listener.run, name=f"{self.name}: {listener.name}")
+        return registration
+
+    def remove_handler(self, registration: Registration) -> None:
+        """Tell a handler no more; a call that is going on comes to its end.
+
+        What waits for it is dropped. A registration that was removed before, or is another informer's, is no matter.
+        """
+        listener = self._listeners.pop(registration, None)
+        if listener is not None:
+            listener.close()
+            self._plan.remove(listener)
+
+    def close(self) -> None:
+        """Let ``run`` return. What has been read can still be; no handler is told of anything any more."""
+        if self._tasks is not None:
+            self._tasks.cancel_scope.cancel()
+        self._end()
+
+    async def run(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
+        """Run until cancelled or closed; ``task_status`` reports the start once the first list is in the store.
+
+        Raises:
+            RuntimeError: It ran before; an informer runs once.
+            ClosedError: It was closed before.
+        """
+        if self._reflector is not None:
+            raise RuntimeError(f"informer {self.name} ran before: an informer runs once, make another")
+        if self._is_closed:
+            raise ClosedError(f"informer {self.name} was closed before it ran")
+        self._plan.start(self._clock.monotonic())
+        self._reflector = Reflector(
+            self._source,
+            self._ingest,
+            name=self.name,
+            resync=self._plan.check,
+            clock=self._clock,
+            random=self._random,
+            hooks=self._hooks,
+        )
+        failure: BaseException | None = None
+        try:
+            async with anyio.create_task_group() as tasks:
+                self._tasks = tasks
+                for listener in self._listeners.values():
+                    tasks.start_soon(listener.run, name=f"{self.name}: {listener.name}")
+                tasks.start_soon(self._pump)
+                tasks.start_soon(self._announce, task_status)
+                tasks.start_soon(self._reflector.run)
+        except BaseExceptionGroup as failures:
+            if len(failures.exceptions) > 1:
+                raise
+            failure = failures.exceptions[0]
+        finally:
+            self._tasks = None
+            self._end()
+        if failure is not None:
+            raise failure
+
+    async def _announce(self, task_status: TaskStatus[None]) -> None:
+        with suppress(ClosedError):  # closed before its first list: run returns
+            await self.wait_synced()
+            task_status.started()
+
+    async def _pump(self) -> None:
+        while True:
+            self._queued = anyio.Event()
+            self._digest()
+            await self._queued.wait()
+
+    def _digest(self) -> None:
+        """Move everything that is queued into the store, then tell. Readers see nothing in between: no await here."""
+        now = self._clock.monotonic()
+        waiting = []
+        while self._fifo:
+            waiting += [Waiting(now, told) for told in digest(self._fifo.pop(), self._writer)]
+        self._writer.publish(self._fifo.version)
+        everybody = tuple(self._listeners.values())
+        for one in waiting:
+            for listener in self._due if is_resync(one.notification) else everybody:
+                listener.offer(one)
+        self._due = frozenset()
+        if self._fifo.has_synced and not self._is_synced:
+            self._is_synced = True
+            for listener in everybody:
+                listener.source_synced()
+        self._announce_move()
+
+    def _resync(self) -> None:
+        self._due |= self._plan.due(self._clock.monotonic())
+        if self._due:
+            self._fifo.resync()
+            self._wake()
+
+    def _wake(self) -> None:
+        self._queued.set()
+
+    def _announce_move(self) -> None:
+        self._moved.set()
+        self._moved = anyio.Event()
+
+    async def _wait_moved(self, goal: str) -> None:
+        if self._is_closed:
+            raise ClosedError(f"informer {self.name} ended before it was {goal}")
+        await self._moved.wait()
+
+    def _end(self) -> None:
+        self._is_closed = True
+        for registration in tuple(self._listeners):
+            self.remove_handler(registration)
+        self._views.forget()
+        self._announce_move()
+
+    def _index_failed(self, index: str, record: Record, error: Exception) -> None:
+        _log.error("%s: index %r failed for %s", self.name, index, record.key, exc_info=error)
+        self._hooks.object_quarantined(ObjectQuarantined(self.name, str(record.key), error))
+
+
+def _has_reached(version: str, floor: str) -> bool:
+    try:
+        return is_at_least(version, floor)
+    except ValueError:
+        return version == floor

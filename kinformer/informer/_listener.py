@@ -1,0 +1,247 @@
+"""Listener: one handler, what it has not been told yet, and the task that tells it."""
+
+import logging
+from collections.abc import Callable, Mapping
+from typing import Final, Generic, TypeVar
+
+import anyio
+from anyio.lowlevel import checkpoint, checkpoint_if_cancelled
+
+from kinformer.clock import Clock
+from kinformer.errors import ClosedError, DecodeError
+from kinformer.hooks import HandlerFailed, HandlerLagging, Hooks, ObjectQuarantined
+from kinformer.informer._backlog import Backlog, Waiting
+from kinformer.informer._handlers import Call
+from kinformer.informer._notifications import Notification
+from kinformer.meta import Record
+
+__all__ = ["Listener", "Registration"]
+
+T_co = TypeVar("T_co", covariant=True)
+
+_log: Final = logging.getLogger("kinformer.informer")
+
+_LAGGING: Final = 1024
+"""A backlog above this is worth a warning, if calls are slow as well (``processorListener`` in client-go)."""
+
+_SLOW: Final = 0.1
+"""A call of this many seconds is slow."""
+
+_TURN: Final = 64
+"""How many notifications are told before other tasks get their turn, whatever the handler does."""
+
+_TURN_TIME: Final = 0.005
+"""How many seconds of calls end a turn as well."""
+
+
+class Listener(Generic[T_co]):
+    """One handler and its backlog.
+
+    ``offer`` never waits, so a slow handler delays only itself. ``run`` tells the handler one notification after the
+    other, from one task. A call that raises is logged and counted, and that notification is over.
+
+    Invariant: ``is_synced`` is true only once the informer is synced and every initial add has been told.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        calls: Mapping[type, Call],
+        backlog: Backlog,
+        view: Callable[[Notification[Record]], Notification[T_co]],
+        *,
+        informer: str,
+        clock: Clock,
+        hooks: Hooks,
+    ) -> None:
+        self.name: Final = name
+        self._calls = calls
+        self._backlog = backlog
+        self._view = view
+        self._informer = informer
+        self._clock = clock
+        self._hooks = hooks
+        self._is_source_synced = False
+        self._is_telling = False
+        self._is_closed = False
+        self._is_lagging = False
+        self._woken = anyio.Event()
+        self._settled = anyio.Event()
+        self.is_synced = False
+        self.high_water = 0
+        self.delivered = 0
+        self.failures = 0
+
+    @property
+    def backlog(self) -> int:
+        """How many notifications wait."""
+        return len(self._backlog)
+
+    @property
+    def oldest_age(self) -> float:
+        """For how many seconds the next notification has waited; 0 when none waits."""
+        oldest = self._backlog.oldest
+        return 0.0 if oldest is None else self._clock.monotonic() - oldest
+
+    def offer(self, waiting: Waiting) -> None:
+        """Take one more notification; after ``close`` it is dropped."""
+        if self._is_closed:
+            return
+        self._backlog.offer(waiting)
+        self.high_water = max(self.high_water, len(self._backlog))
+        self._settle()  # merging may have taken the last initial add away
+        self._woken.set()
+
+    def source_synced(self) -> None:
+        """Learn that all initial adds have been offered."""
+        self._is_source_synced = True
+        self._settle()
+
+    def close(self) -> None:
+        """Drop what waits and let ``run`` return; a call that is going on comes to its end."""
+        self._is_closed = True
+        self._backlog.clear()
+        self._woken.set()
+        self._settled.set()
+
+    async def wait_synced(self) -> None:
+        """Wait until every initial add has been told.
+
+        Raises:
+            ClosedError: The handler was removed, or the informer ended, before that.
+        """
+        await self._settled.wait()
+        if not self.is_synced:
+            raise ClosedError(f"handler {self.name!r} of {self._informer} was removed before it was synced")
+
+    async def run(self) -> None:
+        """Tell the handler until closed. Cancelled in a call, it leaves that call's notification behind."""
+        while not self._is_closed:
+            if self._backlog:
+                await self._turn()
+                await checkpoint()
+            else:
+                self._woken = anyio.Event()
+                await self._woken.wait()
+
+    async def _turn(self) -> None:
+        end = self._clock.monotonic() + _TURN_TIME
+        for _ in range(_TURN):
+            if not self._backlog:  # the handler may have removed itself, which empties it
+                return
+            self._is_telling = True
+            started = self._clock.monotonic()
+            await self._tell(self._backlog.pop().notification)
+            ended = self._clock.monotonic()
+            self._is_telling = False
+            self._settle()
+            self._watch_lag(ended - started)
+            if ended >= end:
+                return
+
+    async def _tell(self, record: Notification[Record]) -> None:
+        call = self._calls.get(type(record))
+        if call is None:
+            return
+        try:
+            notification = self._view(record)
+        except DecodeError as error:
+            self.failures += 1
+            self._hooks.object_quarantined(ObjectQuarantined(self._informer, error.key, error))
+            _log.warning("%s: handler %s is not told of an object: %s", self._informer, self.name, error)
+            return
+        try:
+            await call(notification)
+        except anyio.get_cancelled_exc_class() as error:
+            await checkpoint_if_cancelled()  # ours goes on from here
+            self._fail(RuntimeError(f"the handler let out a cancellation that nobody asked for: {error!r}"))
+        except Exception as error:  # noqa: BLE001 -- a user's bug costs the handler this one notification
+            self._fail(error)
+        else:
+            self.delivered += 1
+
+    def _fail(self, error: Exception) -> None:
+        self.failures += 1
+        _log.error("%s: handler %s failed", self._informer, self.name, exc_info=error)
+        self._hooks.handler_failed(HandlerFailed(self._informer, self.name, error))
+
+    def _settle(self) -> None:
+        if (
+            self._is_source_synced
+            and not self._backlog.initial
+            and not self._is_telling
+            and not self._is_closed
+        ):
+            self.is_synced = True
+            self._settled.set()
+
+    def _watch_lag(self, duration: float) -> None:
+        """Warn once for each time that the backlog grows out of hand; it must halve before the next warning."""
+        backlog = len(self._backlog)
+        if backlog <= _LAGGING // 2:
+            self._is_lagging = False
+        elif backlog > _LAGGING and duration >= _SLOW and not self._is_lagging:
+            self._is_lagging = True
+            _log.warning(
+                "%s: handler %s is slow: %d notifications wait, its last call took %.3f s",
+                self._informer,
+                self.name,
+                backlog,
+                duration,
+            )
+            self._hooks.handler_lagging(HandlerLagging(self._informer, self.name, backlog, duration))
+
+
+class Registration:
+    """A handler's place at an informer: how it is doing, and what to remove it by."""
+
+    __slots__ = ("_listener",)
+
+    def __init__(self, listener: Listener[object]) -> None:
+        self._listener: Listener[object] = listener
+
+    @property
+    def name(self) -> str:
+        """The handler's name in logs and metrics."""
+        return self._listener.name
+
+    @property
+    def is_synced(self) -> bool:
+        """Whether the handler has been told of everything that was there when it was added; once true it stays so."""
+        return self._listener.is_synced
+
+    async def wait_synced(self) -> None:
+        """Wait for ``is_synced``. A call that failed counts as told.
+
+        Raises:
+            ClosedError: The handler was removed, or the informer ended, before that.
+        """
+        await self._listener.wait_synced()
+
+    @property
+    def backlog(self) -> int:
+        """How many notifications wait for the handler."""
+        return self._listener.backlog
+
+    @property
+    def high_water(self) -> int:
+        """The largest backlog so far."""
+        return self._listener.high_water
+
+    @property
+    def oldest_age(self) -> float:
+        """For how many seconds the next notification has waited; 0 when none waits."""
+        return self._listener.oldest_age
+
+    @property
+    def delivered(self) -> int:
+        """How many calls have come to a good end."""
+        return self._listener.delivered
+
+    @property
+    def failures(self) -> int:
+        """How many notifications were lost: the call raised, or the object did not fit the model."""
+        return self._listener.failures
+
+    def __repr__(self) -> str:
+        return f"<handler {self.name}: {self.backlog} waiting, {self.delivered} told, {self.failures} lost>"
