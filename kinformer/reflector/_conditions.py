@@ -65,16 +65,6 @@ class Conditions:
         self.view: Final[Mapping[str, Condition]] = MappingProxyType(self._conditions)
 
     @property
-    def is_synced(self) -> bool:
-        """Whether a complete snapshot is in the sink."""
-        return self._conditions[ConditionType.SYNCED].status
-
-    @property
-    def is_troubled(self) -> bool:
-        """Whether the last try failed."""
-        return any(self._conditions[name].status for name in _OF_THE_LAST_TRY)
-
-    @property
     def has_unread(self) -> bool:
         """Whether an object is known that could not be read."""
         return bool(self._unread)

@@ -67,42 +67,39 @@ class Reception:
 
     def take(self, batch: Sequence[WatchEvent]) -> Iterator[Effect]:
         """Decide what a batch means; the effects are to be carried out in order, each before the next is asked for."""
-        rest = batch
-        if self._records is not None:
-            for position, event in enumerate(batch, 1):
-                if (broken := self._collect(event, self._records)) is not None:
-                    yield broken
-                    return
-                if event.ends_initial_events:
-                    records, self._records = tuple(self._records.values()), None
-                    yield Snapshot(records, self.progress.version, self._rejected)
-                    rest = batch[position:]
-                    break
-            else:
-                return
-        if rest:
-            yield from self._follow(rest)
+        if self._records is None:
+            yield from self._follow(batch)
+            return
+        end = next((count for count, event in enumerate(batch, 1) if event.ends_initial_events), None)
+        broken = self._collect(batch[:end], self._records)
+        if broken is not None:
+            yield broken
+        elif end is not None:
+            records, self._records = tuple(self._records.values()), None
+            yield Snapshot(records, self.progress.version, self._rejected)
+            yield from self._follow(batch[end:])
 
-    def _collect(self, event: WatchEvent, records: dict[ObjectKey, Record]) -> Broken | None:
-        """Take one of the initial events."""
-        if event.type is EventType.ERROR:
-            error = _error_of(event)
-            if not isinstance(error, DecodeError):
-                return Broken(error)
-            self._rejected.append(error)
-            return None
-        self.count += 1
-        self.progress = self.progress.after((event,))
-        if event.type is EventType.BOOKMARK:
-            self.has_bookmarks = True
-        elif event.record is not None:
-            if self._rejected:
-                key = str(event.record.key)
-                self._rejected = [error for error in self._rejected if error.key != key]
-            if event.type is EventType.DELETED:
-                records.pop(event.record.key, None)
-            else:
-                records[event.record.key] = event.record
+    def _collect(self, batch: Sequence[WatchEvent], records: dict[ObjectKey, Record]) -> Broken | None:
+        """Take initial events."""
+        for event in batch:
+            if event.type is EventType.ERROR:
+                error = _error_of(event)
+                if not isinstance(error, DecodeError):
+                    return Broken(error)
+                self._rejected.append(error)
+                continue
+            self.count += 1
+            if event.type is EventType.BOOKMARK:
+                self.has_bookmarks = True
+            elif event.record is not None:
+                key = event.record.key
+                if self._rejected:
+                    self._rejected = [error for error in self._rejected if error.key != str(key)]
+                if event.type is EventType.DELETED:
+                    records.pop(key, None)
+                else:
+                    records[key] = event.record
+        self.progress = self.progress.after(batch)
         return None
 
     def _follow(self, batch: Sequence[WatchEvent]) -> Iterator[Effect]:

@@ -8,7 +8,7 @@ from kinformer.clock import Clock
 from kinformer.errors import DecodeError, ExpiredError, KinformerError
 from kinformer.hooks import Hooks, ObjectQuarantined, ReflectorFailed, ReflectorListed, ReflectorWatched
 from kinformer.meta import WatchEvent
-from kinformer.reflector._conditions import Conditions
+from kinformer.reflector._conditions import Conditions, ConditionType, condition_of
 from kinformer.reflector._machine import Active, Outcome, State
 
 __all__ = ["Report"]
@@ -19,7 +19,8 @@ _log = logging.getLogger("kinformer.reflector")
 class Report:
     """Everything that one reflector tells about itself.
 
-    A failure is a warning once, when it begins; the tries that fail after it are at debug level, until the recovery.
+    Trouble is a warning once, when it begins or changes its kind; the tries that fail after it are at debug level,
+    until the recovery. A version that expired is routine.
     """
 
     def __init__(self, name: str, clock: Clock, hooks: Hooks) -> None:
@@ -27,6 +28,7 @@ class Report:
         self._name = name
         self._clock = clock
         self._hooks = hooks
+        self._warned_of: ConditionType | None = None
 
     def moved(self, before: State, outcome: Outcome, after: State) -> None:
         """The machine made a step."""
@@ -61,12 +63,14 @@ class Report:
 
     def failed(self, failed: Active, then: Active, error: Exception, delay: float) -> None:
         """A try failed; the next follows after ``delay`` seconds."""
-        is_new = not self.conditions.is_troubled
         self.conditions.fail(error, self._clock.monotonic())
         state, next_state = type(failed).__name__, type(then).__name__
-        is_routine = isinstance(error, ExpiredError)
+        claim = condition_of(error)
+        is_news = claim is not self._warned_of and not isinstance(error, ExpiredError)
+        if is_news:
+            self._warned_of = claim
         _log.log(
-            logging.WARNING if is_new and not is_routine else logging.DEBUG,
+            logging.WARNING if is_news else logging.DEBUG,
             "%s: %s failed, %s follows in %.1f s: %s",
             self._name, state, next_state, delay, error,
             exc_info=None if isinstance(error, KinformerError) else error,
@@ -75,7 +79,8 @@ class Report:
 
     def recovered(self) -> None:
         """Changes are arriving, perhaps again."""
-        if self.conditions.is_troubled:
+        if self._warned_of is not None:
+            self._warned_of = None
             _log.info("%s: recovered", self._name)
         self.conditions.succeed(self._clock.monotonic())
 

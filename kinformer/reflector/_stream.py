@@ -42,8 +42,7 @@ class Stream:
         try:
             await self._watch.__aexit__(kind, error, traceback)
         except Exception as failure:  # noqa: BLE001 -- closing badly is one more way to break
-            if failure is not error:
-                self.failure = self.failure or failure
+            self.failure = self.failure or failure
 
     def __aiter__(self) -> Self:
         return self

@@ -4,7 +4,7 @@ import logging
 
 import pytest
 
-from kinformer.errors import ApiError, DecodeError, ExpiredError, ServerError, TransportError
+from kinformer.errors import ApiError, DecodeError, ExpiredError, ForbiddenError, ServerError, TransportError
 from kinformer.hooks import NoHooks, ObjectQuarantined
 from kinformer.meta import Object, Resource
 from kinformer.reflector._machine import Watching
@@ -44,8 +44,19 @@ def test_an_outage_is_one_warning_and_one_recovery(log: pytest.LogCaptureFixture
 
 
 def test_an_expired_version_is_routine(log: pytest.LogCaptureFixture) -> None:
-    fail(Report("pods", FakeClock(), NoHooks()), ExpiredError(410))
-    assert [record.levelname for record in log.records] == ["DEBUG"]
+    report = Report("pods", FakeClock(), NoHooks())
+    fail(report, ExpiredError(410))
+    report.recovered()
+    fail(report, ExpiredError(410))
+    fail(report, TransportError("reset"))
+    assert [record.levelname for record in log.records] == ["DEBUG", "DEBUG", "WARNING"]
+
+
+def test_trouble_of_another_kind_is_news(log: pytest.LogCaptureFixture) -> None:
+    report = Report("pods", FakeClock(), NoHooks())
+    for error in (TransportError("reset"), ServerError(503), ForbiddenError(403), ForbiddenError(403)):
+        fail(report, error)
+    assert [record.levelname for record in log.records] == ["WARNING", "DEBUG", "WARNING", "DEBUG"]
 
 
 @pytest.mark.parametrize(
