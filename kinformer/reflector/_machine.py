@@ -274,11 +274,10 @@ def advance(state: State, outcome: Outcome) -> State:
             return state
         case Watching(), Closed():
             return Waiting(state.terms.begin(state.version), state, _SHORT)
-        case Watching(), Failed(
-            error, trouble=Trouble.BUSY | Trouble.LOST
-        ):  # the window is not lost: no relist
-            return Waiting(state, state, error)
-        case Watching(), Failed(error):  # a 410 lands here, whether it came as a status or inside the stream
+        case Watching(), Failed(error, trouble=Trouble.BUSY | Trouble.LOST):
+            return Waiting(state, state, error)  # the window is not lost, so there is nothing to list
+        case Watching(), Failed(error):
+            # A 410 lands here, whether it came as the status of the opening or inside the stream.
             return Waiting(state.terms.begin(state.version), state, error)
 
         case Waiting(then=then), Rested():

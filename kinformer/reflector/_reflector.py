@@ -10,7 +10,7 @@ from anyio.abc import TaskStatus
 from kinformer.clock import Clock
 from kinformer.errors import DecodeError, ExpiredError, TransportError
 from kinformer.hooks import Hooks, NoHooks
-from kinformer.meta import ANY, Record
+from kinformer.meta import ANY, Object, ObjectList, Record
 from kinformer.reflector._backoff import Backoff, Openings
 from kinformer.reflector._conditions import Condition
 from kinformer.reflector._contracts import Sink, Source
@@ -73,7 +73,8 @@ class Reflector:
         page_size: The ``limit`` of each LIST; ``0`` leaves the choice to client-go's rules.
         clock: The time.
         random: Chance, for jitter and watch timeouts.
-        hooks: Who hears about lists, watches, failures and objects that cannot be read.
+        hooks: Who hears about lists, watches, failures and objects that cannot be read. What is answered at once by
+            another kind of request (a refused watch-list, a 410 to a LIST) is no failure.
 
     Raises:
         ValueError: ``resync`` or ``page_size`` is negative.
@@ -205,13 +206,9 @@ class Reflector:
         token = version = ""
         is_paginated = False
         while True:
-            try:
-                if token:
-                    page = await self._source.list(limit=state.limit, continue_token=token)
-                else:
-                    page = await self._source.list(version=state.version, limit=state.limit)
-            except Exception as error:  # noqa: BLE001 -- a source must not end the reflector
-                return PageExpired() if token and isinstance(error, ExpiredError) else Failed(error)
+            page = await self._fetch(state, token)
+            if isinstance(page, Exception):
+                return PageExpired() if token and isinstance(page, ExpiredError) else Failed(page)
             records.extend(obj.record for obj in page.items)
             rejected.extend(page.rejected)
             version = version or page.version  # all pages are of one snapshot
@@ -222,6 +219,15 @@ class Reflector:
             token, is_paginated = page.continue_token, True
         self._replace(Snapshot(records, version, rejected), began)
         return Listed(version, is_paginated)
+
+    async def _fetch(self, state: Listing, token: str) -> ObjectList[Object] | Exception:
+        """One page, or why there is none. Here an error's traceback ends, so that it keeps no other pages alive."""
+        try:
+            if token:
+                return await self._source.list(limit=state.limit, continue_token=token)
+            return await self._source.list(version=state.version, limit=state.limit)
+        except Exception as error:  # noqa: BLE001 -- a source must not end the reflector
+            return error
 
     async def _watch(self, state: Streaming | Watching) -> Outcome:
         """Follow one stream from its opening to its end; the state moves on with what it brings."""

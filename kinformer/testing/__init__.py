@@ -9,6 +9,7 @@ from kinformer.testing._builders import (
     pod,
 )
 from kinformer.testing._clock import FakeClock, settle
+from kinformer.testing._cluster import Cluster
 from kinformer.testing._source import (
     HOLD,
     After,
@@ -29,6 +30,7 @@ __all__ = [
     "HOLD",
     "After",
     "AppTransport",
+    "Cluster",
     "FakeClock",
     "ListAnswer",
     "ScriptedRequest",
