@@ -1,7 +1,7 @@
 """InformerFactory: one informer for each thing that is watched, however many ask for it."""
 
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from random import Random
 from typing import Any, Final, Protocol, TypeVar, Unpack, overload
@@ -152,11 +152,12 @@ class InformerFactory:
         Raises:
             ClosedError: The factory ended before that.
         """
-        for held in tuple(self._held.values()):
-            with suppress(ClosedError):
+        for key, held in tuple(self._held.items()):
+            try:
                 await held.informer.wait_synced()
-        if self._is_closed:
-            raise ClosedError("the informer factory ended before its informers were synced")
+            except ClosedError:
+                if self._held.get(key) is held:  # nobody has let it go, so it ended with the factory
+                    raise
 
     async def run(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
         """Run all informers until cancelled; reports the start once those held now have synced.

@@ -120,3 +120,9 @@ def test_an_object_that_does_not_fit_the_model_is_left_out_of_lists_and_named() 
     assert hooks.keys == ["default/a"]
     with pytest.raises(DecodeError, match="is no Model"):
         lister.get("default/a")
+
+
+def test_a_lister_of_another_model_reads_the_same_cache() -> None:
+    lister = filled(record("a", replicas=3)).typed(Model)
+    assert lister.list() == (Model(Spec(3)),)
+    assert lister.get("default/a") == Model(Spec(3))

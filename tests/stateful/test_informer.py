@@ -1,0 +1,221 @@
+"""A shared informer under random history: what each handler was told amounts to what the store holds."""
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from random import Random
+
+import anyio
+import msgspec
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+
+from kinformer.errors import ExpiredError, TransportError
+from kinformer.informer import Added, Deleted, Notification, Registration, SharedInformer, Updated
+from kinformer.meta import EventType, Object, ObjectKey, ObjectList, Record, Resource, WatchEvent
+from kinformer.testing import FakeClock, settle
+
+PODS = Resource.builtin("Pod")
+NAMES = st.sampled_from("abcd")
+
+
+class Server:
+    """A whole server in a page: a history that can be watched, forgotten and cut off. A ``Source``."""
+
+    resource = PODS
+
+    def __init__(self) -> None:
+        self.version = 1
+        self.content: dict[str, Record] = {}
+        self.history: list[WatchEvent] = []
+        self.forgotten = 0
+        self.cuts = 0
+        self.moved = anyio.Event()
+
+    def write(self, kind: EventType, name: str, uid: str) -> None:
+        self.version += 1
+        metadata = {"name": name, "namespace": "n", "uid": uid, "resourceVersion": str(self.version)}
+        record = Record.decode(msgspec.json.encode({"metadata": metadata}), PODS)
+        if kind is EventType.DELETED:
+            del self.content[name]
+        else:
+            self.content[name] = record
+        self.history.append(WatchEvent(kind, record, str(self.version)))
+
+    def publish(self) -> None:
+        self.moved.set()
+        self.moved = anyio.Event()
+
+    async def list(
+        self, *, version: str = "", version_match: str = "", limit: int = 0, continue_token: str = ""
+    ) -> ObjectList[Object]:
+        return ObjectList(tuple(map(Object, self.content.values())), str(self.version))
+
+    @asynccontextmanager
+    async def watch(
+        self, *, version: str = "", timeout: int = 0, bookmarks: bool = True, initial_events: bool = False
+    ) -> AsyncIterator[AsyncIterator[Sequence[WatchEvent]]]:
+        if not initial_events and int(version) < self.forgotten:
+            raise ExpiredError(410, "Expired", "too old")
+        stream = self.stream(int(version or 0), initial_events=initial_events)
+        try:
+            yield stream
+        finally:
+            await stream.aclose()
+
+    async def stream(self, at: int, *, initial_events: bool) -> AsyncGenerator[Sequence[WatchEvent], None]:
+        cuts = self.cuts
+        if initial_events:
+            at = self.version
+            yield [
+                *(
+                    WatchEvent(EventType.ADDED, record, record.metadata.resource_version)
+                    for record in self.content.values()
+                ),
+                WatchEvent(EventType.BOOKMARK, version=str(at), ends_initial_events=True),
+            ]
+        while True:
+            if events := [event for event in self.history if int(event.version) > at]:
+                at = int(events[-1].version)
+                yield events
+            if self.cuts != cuts:
+                raise TransportError("cut")
+            await self.moved.wait()
+
+
+class View:
+    """A handler that keeps its own copy of the world; told nonsense, it fails."""
+
+    def __init__(self) -> None:
+        self.content: dict[ObjectKey, Object] = {}
+        self.gate = anyio.Event()
+        self.gate.set()
+
+    async def __call__(self, told: Notification[Object]) -> None:
+        match told:
+            case Added(obj):
+                assert obj.key not in self.content, "added twice"
+                self.content[obj.key] = obj
+            case Updated(old, new):
+                assert self.content[new.key].metadata.uid == new.metadata.uid == old.metadata.uid
+                self.content[new.key] = new
+            case Deleted(obj):
+                assert self.content.pop(obj.key).metadata.uid == obj.metadata.uid
+        await self.gate.wait()
+
+
+class InformerMachine(RuleBasedStateMachine):
+    """Writes, cuts, forgotten history, passing time, handlers that come, go and dawdle."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.runner = asyncio.Runner()
+        self.clock = FakeClock()
+        self.runner.run(self.begin())
+
+    async def begin(self) -> None:
+        self.server = Server()
+        self.informer = SharedInformer(self.server, clock=self.clock, random=Random(1), resync=7.0)
+        self.views: dict[Registration, View] = {}
+        self.uids = 0
+        self.task = asyncio.get_running_loop().create_task(self.informer.run())
+        self.deadline = 0.0
+
+    def go_on(self, seconds: float = 0.0) -> None:
+        self.runner.run(self.clock.advance(seconds) if seconds else settle())
+        assert not self.task.done()
+
+    @rule(
+        names=st.lists(NAMES, min_size=1, max_size=4), deletes=st.lists(st.booleans(), min_size=4, max_size=4)
+    )
+    def write(self, names: list[str], deletes: list[bool]) -> None:
+        for name, is_deleted in zip(names, deletes, strict=False):
+            known = self.server.content.get(name)
+            if known is None:
+                self.uids += 1
+                self.server.write(EventType.ADDED, name, f"u{self.uids}")
+            else:
+                kind = EventType.DELETED if is_deleted else EventType.MODIFIED
+                self.server.write(kind, name, known.metadata.uid)
+        self.server.publish()
+
+    @rule()
+    def rest(self) -> None:
+        self.go_on()
+
+    @rule(seconds=st.sampled_from([1.0, 8.0, 40.0]))
+    def pass_time(self, seconds: float) -> None:
+        self.go_on(seconds)
+
+    @rule(is_forgotten=st.booleans())
+    def cut(self, is_forgotten: bool) -> None:
+        self.server.cuts += 1
+        if is_forgotten:
+            self.server.forgotten = self.server.version + 1
+            self.server.version += 1
+            self.server.history.clear()
+        self.server.publish()
+
+    @rule(coalesce=st.booleans(), is_slow=st.booleans())
+    def join(self, coalesce: bool, is_slow: bool) -> None:
+        if len(self.views) < 4:
+            view = View()
+            self.runner.run(self.add(view, coalesce, is_slow))
+
+    async def add(self, view: View, coalesce: bool, is_slow: bool) -> None:
+        if is_slow:
+            view.gate = anyio.Event()
+        self.views[self.informer.add_handler(view, coalesce=coalesce)] = view
+
+    @precondition(lambda self: self.views)
+    @rule(data=st.data())
+    def hurry(self, data: st.DataObject) -> None:
+        data.draw(st.sampled_from(list(self.views.values()))).gate.set()
+
+    @precondition(lambda self: self.views)
+    @rule(data=st.data())
+    def leave(self, data: st.DataObject) -> None:
+        registration = data.draw(st.sampled_from(list(self.views)))
+        self.informer.remove_handler(registration)
+        self.views.pop(registration).gate.set()
+
+    @invariant()
+    def nobody_was_told_nonsense(self) -> None:
+        assert [registration for registration in self.views if registration.failures] == []
+
+    @invariant()
+    def who_is_synced_was_told_all_there_was(self) -> None:
+        for registration in self.views:
+            assert not registration.is_synced or self.informer.is_synced
+
+    def teardown(self) -> None:
+        """In the end, with time and no haste, everybody knows what the server knows."""
+        try:
+            for view in self.views.values():
+                view.gate.set()
+            self.server.publish()
+            self.go_on(300)
+            self.nobody_was_told_nonsense()
+            expected = {
+                name: record.metadata.resource_version for name, record in self.server.content.items()
+            }
+            assert {r.key.name: r.metadata.resource_version for r in self.informer.store} == expected
+            for registration, view in self.views.items():
+                assert registration.is_synced
+                assert registration.backlog == 0
+                told = {obj.key.name: obj.metadata.resource_version for obj in view.content.values()}
+                assert told == expected
+        finally:
+            self.runner.run(self.end())
+            self.runner.close()
+
+    async def end(self) -> None:
+        self.informer.close()
+        await settle()
+        assert self.task.done()
+        assert len(anyio.get_running_tasks()) == 1
+
+
+InformerMachine.TestCase.settings = settings(max_examples=60, stateful_step_count=25, deadline=None)
+TestInformer = InformerMachine.TestCase

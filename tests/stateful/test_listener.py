@@ -1,0 +1,129 @@
+"""Backlogs: whoever replays what they give out ends up with what was offered."""
+
+import msgspec
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+
+from kinformer.informer import Added, Deleted, Notification, Updated
+from kinformer.informer._backlog import Coalesced, InOrder, Waiting
+from kinformer.meta import ObjectKey, Record, Resource
+
+PODS = Resource.builtin("Pod")
+NAMES = st.sampled_from("abc")
+View = dict[ObjectKey, Record]
+
+
+def replay(view: View, told: Notification[Record]) -> None:
+    """What a handler that believes everything it is told has in its hands; told nonsense, it fails."""
+    match told:
+        case Added(obj):
+            assert obj.key not in view
+            view[obj.key] = obj
+        case Updated(old, new):
+            assert view[new.key] == old or old.metadata.uid == new.metadata.uid
+            assert view[new.key].metadata.uid == new.metadata.uid
+            view[new.key] = new
+        case Deleted(obj):
+            assert view.pop(obj.key).metadata.uid == obj.metadata.uid
+
+
+class BacklogMachine(RuleBasedStateMachine):
+    """One history into both backlogs. The in-order one is a list; the coalesced one is as good at its end."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.clock = 0
+        self.world: View = {}
+        self.offered: list[Waiting] = []
+        self.in_order, self.coalesced = InOrder(), Coalesced()
+        self.told_in_order: View = {}
+        self.told_coalesced: View = {}
+        self.touched: set[ObjectKey] = set()
+
+    def offer(self, told: Notification[Record]) -> None:
+        replay(self.world, told)
+        self.clock += 1
+        waiting = Waiting(float(self.clock), told)
+        self.touched.add(waiting.key)
+        self.offered.append(waiting)
+        self.in_order.offer(waiting)
+        self.coalesced.offer(waiting)
+
+    def make(self, name: str, uid: str) -> Record:
+        metadata = {"name": name, "namespace": "n", "uid": uid, "resourceVersion": str(self.clock + 1)}
+        return Record.decode(msgspec.json.encode({"metadata": metadata}), PODS)
+
+    @rule(name=NAMES, uid=st.sampled_from("uvw"), is_initial=st.booleans())
+    def change(self, name: str, uid: str, is_initial: bool) -> None:
+        old = self.world.get(ObjectKey("n", name))
+        if old is None:
+            self.offer(Added(self.make(name, uid), is_initial))
+        else:
+            self.offer(Updated(old, self.make(name, old.metadata.uid)))
+
+    @rule(name=NAMES, is_tombstone=st.booleans())
+    def delete(self, name: str, is_tombstone: bool) -> None:
+        old = self.world.get(ObjectKey("n", name))
+        if old is not None:
+            self.offer(Deleted(old if is_tombstone else self.make(name, old.metadata.uid), is_tombstone))
+
+    @rule()
+    def resync(self) -> None:
+        for record in tuple(self.world.values()):
+            self.offer(Updated(record, record))
+
+    @precondition(lambda self: self.offered)
+    @rule()
+    def pop_in_order(self) -> None:
+        waiting = self.in_order.pop()
+        assert waiting is self.offered.pop(0)
+        replay(self.told_in_order, waiting.notification)
+
+    @precondition(lambda self: len(self.coalesced) > 0)
+    @rule()
+    def pop_coalesced(self) -> None:
+        oldest = self.coalesced.oldest
+        waiting = self.coalesced.pop()
+        assert waiting.since == oldest
+        replay(self.told_coalesced, waiting.notification)
+        if waiting.key not in self.pending():
+            self.touched.discard(waiting.key)
+
+    @rule()
+    def clear_and_start_over(self) -> None:
+        if len(self.offered) > 12:
+            self.in_order.clear()
+            self.coalesced.clear()
+            self.offered.clear()
+            self.touched.clear()
+            self.told_in_order, self.told_coalesced = dict(self.world), dict(self.world)
+
+    def pending(self) -> list[ObjectKey]:
+        return [one.key for some in self.coalesced._waiting.values() for one in some]
+
+    @invariant()
+    def the_rest_makes_it_whole(self) -> None:
+        told = dict(self.told_coalesced)
+        for some in self.coalesced._waiting.values():
+            for one in some:
+                replay(told, one.notification)
+        assert told == self.world
+
+    @invariant()
+    def it_is_bounded_by_the_keys(self) -> None:
+        pending = self.pending()
+        assert len(pending) == len(self.coalesced) <= 2 * len(set(pending))
+        assert set(pending) <= self.touched
+
+    @invariant()
+    def counts_are_counts(self) -> None:
+        assert len(self.in_order) == len(self.offered)
+        assert self.in_order.initial == sum(one.is_initial for one in self.offered)
+        rest = [one for some in self.coalesced._waiting.values() for one in some]
+        assert self.coalesced.initial == sum(one.is_initial for one in rest)
+        assert self.in_order.oldest == (self.offered[0].since if self.offered else None)
+
+
+BacklogMachine.TestCase.settings = settings(max_examples=80, stateful_step_count=30, deadline=None)
+TestBacklog = BacklogMachine.TestCase
