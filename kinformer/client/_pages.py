@@ -1,7 +1,7 @@
 """Pages: reading a list in pieces, and making one of them again. After ``tools/pager`` of client-go."""
 
-from collections.abc import AsyncIterator, Iterable
-from typing import Final, Protocol, TypeVar
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from typing import Final, TypeVar
 
 from kinformer.errors import DecodeError, ExpiredError
 from kinformer.meta import Object, ObjectList
@@ -9,19 +9,13 @@ from kinformer.meta import Object, ObjectList
 __all__ = ["PAGE_SIZE", "ReadPage", "join", "modelled", "paginate"]
 
 T = TypeVar("T")
-T_co = TypeVar("T_co", covariant=True)
 
 PAGE_SIZE: Final = 500
 """Objects on a page where the caller has no wish (``pager.defaultPageSize``)."""
 
 
-class ReadPage(Protocol[T_co]):
-    """One request for one page."""
-
-    async def __call__(
-        self, version: str, version_match: str, limit: int, continue_token: str
-    ) -> ObjectList[T_co]:
-        """Ask for it."""
+ReadPage = Callable[[str, str, int, str], Awaitable[ObjectList[T]]]
+"""One request for one page, given a version, how it is meant, a limit, and a continue token."""
 
 
 async def paginate(

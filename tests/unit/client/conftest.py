@@ -45,6 +45,7 @@ class Script(httpx.AsyncBaseTransport):
 
     def __init__(self) -> None:
         self.requests: list[httpx.Request] = []
+        self.authorizations: list[str] = []  # httpx sends a request again with other headers
         self.is_entered = False
         self.is_closed = False
         self.cancelled = 0
@@ -83,6 +84,7 @@ class Script(httpx.AsyncBaseTransport):
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         self.requests.append(request)
+        self.authorizations.append(request.headers.get("authorization", ""))
         if not self._answers:
             try:
                 await anyio.Event().wait()
