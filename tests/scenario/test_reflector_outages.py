@@ -1,0 +1,173 @@
+"""Whatever fails, and for however long: it recovers by itself, and asks for little meanwhile."""
+
+from collections.abc import Sequence
+from itertools import repeat
+from random import Random
+
+import pytest
+
+from kinformer.errors import (
+    ApiError,
+    ForbiddenError,
+    InvalidError,
+    NotFoundError,
+    TransportError,
+    UnauthorizedError,
+)
+from kinformer.meta import WatchEvent
+from kinformer.testing import (
+    HOLD,
+    After,
+    ListAnswer,
+    ScriptedRequest,
+    StreamStep,
+    WatchAnswer,
+    added,
+    bookmark,
+    error_event,
+)
+from tests.scenario.reflector_stage import (
+    BROKEN,
+    EMPTY,
+    END,
+    GONE,
+    REFUSED,
+    THROTTLED,
+    Stage,
+    gaps,
+    page,
+    pod,
+)
+
+
+@pytest.mark.parametrize("watch_list", [True, False], ids=["watch-list", "list"])
+@pytest.mark.parametrize(
+    ("error", "condition"),
+    [
+        (ForbiddenError(403, "Forbidden"), "Forbidden"),
+        (UnauthorizedError(401, "Unauthorized"), "Forbidden"),
+        (NotFoundError(404, "NotFound"), "KindMissing"),
+        (THROTTLED, "Throttled"),
+        (BROKEN, "Disconnected"),
+        (REFUSED, "Disconnected"),
+        (TransportError("timed out"), "Disconnected"),
+        (RuntimeError("the credential plugin crashed"), "Disconnected"),
+    ],
+    ids=["403", "401", "404", "429", "500", "refused", "timeout", "foreign"],
+)
+async def test_whatever_fails_is_tried_for_ever_and_recovers_by_itself(
+    watch_list: bool, error: Exception, condition: str
+) -> None:
+    alive: list[StreamStep] = [60.0, bookmark("30")] * 5
+    errors = [error] * 20
+    stage = Stage(
+        lists=[*errors, page(pod("a", "1"), version="30")],
+        watches=[*errors, [END, *alive], *[alive] * 5] if watch_list else [alive] * 6,
+        watch_list=watch_list,
+    )
+    async with stage.running(300.0):
+        assert stage.true() == {condition}
+        assert stage.sink.story == []
+        since = stage.reflector.conditions[condition].since
+        assert since == 0.0
+        await stage.clock.advance(1500.0)
+        assert stage.true() == {"Synced"}
+        assert stage.reflector.conditions[condition].since > 300.0
+    assert stage.reflector.version == "30"
+
+
+@pytest.mark.parametrize(
+    "error", [ForbiddenError(403), UnauthorizedError(401), BROKEN], ids=["403", "401", "500"]
+)
+async def test_a_watch_list_that_would_fail_as_a_list_too_does_not_fall_back_within_a_cycle(
+    error: ApiError,
+) -> None:
+    stage = Stage(lists=[EMPTY], watches=[error, error, [END, HOLD]], watch_list=True)
+    requests = await stage.play(10.0)
+    assert stage.asked == ["STREAM", "STREAM", "STREAM"]
+    assert gaps(requests) == pytest.approx([1.2, 2.4])
+
+
+async def test_a_server_whose_watch_lists_always_break_is_listed_now_and_then() -> None:
+    cut: list[StreamStep] = [added(pod("a", "1")), 2.0, TransportError("reset")]
+    stage = Stage(lists=[EMPTY], watches=[cut, cut, cut, [HOLD]], watch_list=True)
+    await stage.play(60.0)
+    assert stage.asked == ["STREAM", "STREAM", "STREAM", "LIST 0", "WATCH 100"]
+    assert stage.true() == {"Synced"}
+
+
+async def test_a_permission_to_list_but_not_to_watch_says_so_all_the_time() -> None:
+    stage = Stage(
+        lists=repeat(EMPTY), watches=repeat(ForbiddenError(403, "Forbidden", "watch is not for you"))
+    )
+    async with stage.running(1.0):
+        for _ in range(100):
+            await stage.clock.advance(3.0)
+            assert stage.true() == {"Synced", "Forbidden"}
+    assert stage.reflector.conditions["Forbidden"].since == 0.0
+
+
+async def test_a_broken_connection_resumes_the_watch_without_a_list() -> None:
+    stage = Stage(lists=[EMPTY], watches=[[added(pod("a", "101")), 20.0, TransportError("reset")], [HOLD]])
+    async with stage.running(20.5):
+        assert stage.true() == {"Synced", "Disconnected"}
+        await stage.clock.advance(1.0)
+        assert stage.true() == {"Synced"}
+    assert stage.asked == ["LIST 0", "WATCH 100", "WATCH 101"]
+
+
+async def test_events_before_an_error_in_the_same_batch_count_and_those_after_it_do_not() -> None:
+    batch = [added(pod("a", "101")), error_event(BROKEN), added(pod("b", "102"))]
+    stage = Stage(lists=[EMPTY], watches=[[batch, HOLD]])
+    await stage.play(1.0)
+    assert stage.sink.story == ["replace ", "added a"]
+    assert stage.reflector.version == "101"
+
+
+@pytest.mark.parametrize("chance", range(6))
+@pytest.mark.parametrize("watch_list", [True, False], ids=["watch-list", "list"])
+@pytest.mark.parametrize(
+    ("lists", "watches"),
+    [
+        (REFUSED, REFUSED),
+        (BROKEN, BROKEN),
+        (THROTTLED, THROTTLED),
+        (After(30.0, TransportError("timed out")), After(30.0, TransportError("timed out"))),
+        (BROKEN, InvalidError(422)),
+    ],
+    ids=["refused", "500", "429", "timeout", "no watch-list and 500"],
+)
+async def test_an_outage_of_half_an_hour_takes_few_requests(
+    lists: ListAnswer, watches: WatchAnswer, watch_list: bool, chance: int
+) -> None:
+    stage = Stage(lists=repeat(lists), watches=repeat(watches), watch_list=watch_list, random=Random(chance))
+    requests = await stage.play(1800.0)
+    attempts = {round(request.at, 3) for request in requests}
+    assert 15 <= len(attempts) <= 50
+    assert busiest_minute(requests) <= 12
+
+
+@pytest.mark.parametrize(
+    "stream",
+    [[], [added(pod("a", "101"))], [error_event(BROKEN)], [error_event(GONE)], [TransportError("reset")]],
+    ids=["closes at once", "closes after one event", "500", "410", "reset"],
+)
+@pytest.mark.parametrize("watch_list", [True, False], ids=["watch-list", "list"])
+async def test_no_server_however_sick_is_asked_more_than_twelve_times_a_minute(
+    stream: Sequence[WatchEvent | Exception], watch_list: bool
+) -> None:
+    first: list[StreamStep] = [END, *stream]
+    stage = Stage(
+        lists=repeat(EMPTY),
+        watches=repeat(first if watch_list else stream),
+        watch_list=watch_list,
+        random=Random(3),
+    )
+    requests = await stage.play(1800.0)
+    assert busiest_minute(requests) <= 12
+    assert len(requests) > 20
+
+
+def busiest_minute(requests: Sequence[ScriptedRequest]) -> int:
+    moments = [request.at for request in requests]
+    return max(sum(start <= at <= start + 60.0 - 1e-6 for at in moments) for start in moments)
