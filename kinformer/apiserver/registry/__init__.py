@@ -1,6 +1,16 @@
 """Which kinds are served, and what their objects must look like."""
 
 from kinformer.apiserver.registry._builtins import builtin_kinds
+from kinformer.apiserver.registry._custom import check_custom, shape_custom, show
+from kinformer.apiserver.registry._definitions import (
+    CLEANUP_FINALIZER,
+    DEFINITIONS,
+    check_definition,
+    check_definition_update,
+    prepare_definition,
+    served_by,
+    set_condition,
+)
 from kinformer.apiserver.registry._errors import (
     FieldProblem,
     StatusError,
@@ -16,29 +26,46 @@ from kinformer.apiserver.registry._errors import (
     not_found,
     unprocessable,
 )
+from kinformer.apiserver.registry._metadata import check_metadata, check_metadata_update
+from kinformer.apiserver.registry._names import generate_name
 from kinformer.apiserver.registry._registry import Registry, version_rank
 from kinformer.apiserver.registry._served import ALL_VERBS, PrinterColumn, ScalePaths, Served, Traits
+from kinformer.apiserver.registry._shapes import Shape
 
 __all__ = [
     "ALL_VERBS",
+    "CLEANUP_FINALIZER",
+    "DEFINITIONS",
     "FieldProblem",
     "PrinterColumn",
     "Registry",
     "ScalePaths",
     "Served",
+    "Shape",
     "StatusError",
     "Traits",
     "already_exists",
     "bad_request",
     "builtin_kinds",
+    "check_custom",
+    "check_definition",
+    "check_definition_update",
+    "check_metadata",
+    "check_metadata_update",
     "conflict",
     "expired",
     "forbidden",
     "future_version",
+    "generate_name",
     "invalid",
     "invalid_options",
     "method_not_allowed",
     "not_found",
+    "prepare_definition",
+    "served_by",
+    "set_condition",
+    "shape_custom",
+    "show",
     "unprocessable",
     "version_rank",
 ]

@@ -5,6 +5,7 @@ The tables follow the strategies of kube-apiserver (``pkg/registry``); a kind th
 
 from typing import Final
 
+from kinformer.apiserver.registry._builtin_shapes import builtin_shape
 from kinformer.apiserver.registry._served import ALL_VERBS, ScalePaths, Served, Traits
 from kinformer.meta import BUILTINS
 
@@ -255,6 +256,7 @@ def _served(
             fields=_FIELDS.get(f"{api_version}/{plural}", _FIELDS.get(plural)),
             immutable=_IMMUTABLE.get(plural, ()),
         ),
+        shape=builtin_shape(plural),
     )
 
 

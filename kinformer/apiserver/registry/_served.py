@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from kinformer.apiserver.registry._shapes import FREE, Shape
 from kinformer.meta import Resource
 
 __all__ = ["ALL_VERBS", "PrinterColumn", "ScalePaths", "Served", "Traits"]
@@ -72,6 +73,7 @@ class Served:
         storage_version: The version that objects are stored in; one of the group.
         deprecation: The warning that requests of this version get; ``""`` for none.
         is_terminating: Whether the definition is being deleted, so that nothing new may be created.
+        shape: How its parts merge.
     """
 
     group: str
@@ -93,6 +95,7 @@ class Served:
     deprecation: str = ""
     is_terminating: bool = False
     traits: Traits = field(default_factory=Traits)
+    shape: Shape = field(default=FREE, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         for name, default in (

@@ -1,0 +1,105 @@
+"""Definitions: what the life of a custom resource definition makes of what is served (rules C-3 to C-5)."""
+
+from collections.abc import Awaitable, Callable
+from datetime import datetime
+from typing import Any
+
+from kinformer.apiserver.cacher import StoredObject
+from kinformer.apiserver.registry import (
+    CLEANUP_FINALIZER,
+    DEFINITIONS,
+    Served,
+    prepare_definition,
+    served_by,
+    set_condition,
+)
+from kinformer.apiserver.rest._objects import Objects, decode
+from kinformer.apiserver.rest._options import DeleteOptions, Target
+from kinformer.apiserver.rest._strategy import timestamp
+from kinformer.apiserver.storage import StaleError
+
+__all__ = ["Definitions", "is_definition"]
+
+
+def is_definition(served: Served) -> bool:
+    """Whether a resource is that of the definitions themselves."""
+    return not served.is_custom and (served.group, served.version, served.plural) == DEFINITIONS
+
+
+class Definitions:
+    """Keeps the registry equal to the stored definitions, and ends a definition once its objects are gone."""
+
+    def __init__(self, objects: Objects) -> None:
+        self._objects = objects
+
+    async def load(self) -> None:
+        """Serve what the storage holds."""
+        found = await self._objects.kv.range(self._served.prefix())
+        for value in found.items:
+            self.publish(decode(value))
+
+    def prepare(self, content: dict[str, Any], now: datetime) -> None:
+        """Fill in what the server adds to a definition, in place."""
+        prepare_definition(content, taken=self._objects.registry.served(), now=timestamp(now))
+
+    def publish(self, content: dict[str, Any]) -> None:
+        """Serve what a definition says, now that it is stored."""
+        self._objects.registry.put_custom(content["metadata"]["name"], served_by(content))
+
+    def withdraw(self, name: str) -> None:
+        """Serve it no longer."""
+        self._objects.registry.remove_custom(name)
+
+    def mark(self, content: dict[str, Any], now: datetime) -> None:
+        """Note in a definition that is being deleted what is being waited for, in place."""
+        text = "CustomResource deletion is pending"
+        set_condition(content, "Terminating", True, "InstanceDeletionPending", text, timestamp(now))
+
+    async def sweep(
+        self, content: dict[str, Any], delete: Callable[[Target, DeleteOptions], Awaitable[object]]
+    ) -> None:
+        """Delete all objects of a definition that is being deleted, and the definition once none is left.
+
+        Cut short, it can be repeated: the next deletion of the definition, or of its last object, goes on.
+        """
+        custom = served_by(content, every_version=True)[0]
+        found = await self._objects.kv.range(custom.prefix())
+        for value in found.items:
+            namespace, _, name = value.key.removeprefix(custom.prefix()).rpartition("/")
+            await delete(Target(custom, namespace, name), DeleteOptions())
+        await self.finish(custom)
+
+    async def finish(self, custom: Served) -> None:
+        """Remove the definition of a resource if it is being deleted and nothing of it is left."""
+        served, name = self._served, f"{custom.plural}.{custom.group}"
+        while True:
+            value = await self._objects.kv.get(served.key("", name))
+            if value is None:
+                return
+            content = decode(value)
+            finalizers = content["metadata"].get("finalizers") or []
+            if "deletionTimestamp" not in content["metadata"] or CLEANUP_FINALIZER not in finalizers:
+                return
+            if (await self._objects.kv.range(custom.prefix(), limit=1)).items:
+                return
+            finalizers.remove(CLEANUP_FINALIZER)
+            now = timestamp(self._objects.clock.now())
+            text = "removed all instances"
+            set_condition(content, "Terminating", False, "InstanceDeletionCompleted", text, now)
+            try:
+                if finalizers:
+                    await self._objects.kv.put(
+                        value.key, StoredObject.encode(content), expected=value.mod_revision
+                    )
+                else:
+                    await self._objects.kv.delete(value.key, expected=value.mod_revision)
+                    self.withdraw(name)
+            except StaleError:
+                continue
+            return
+
+    @property
+    def _served(self) -> Served:
+        found = self._objects.registry.find(*DEFINITIONS)
+        assert found is not None  # noqa: S101 -- a built-in kind
+        return found

@@ -1,0 +1,85 @@
+"""Objects: the storage, seen as objects. What all verbs share."""
+
+from typing import Any
+
+import msgspec
+
+from kinformer.apiserver.cacher import StoredObject, Views
+from kinformer.apiserver.registry import Registry, Served, StatusError, future_version, show
+from kinformer.apiserver.rest._options import Target
+from kinformer.apiserver.storage import KV, KeyValue
+from kinformer.clock import Clock
+
+__all__ = ["Objects", "decode", "parse_version"]
+
+_FRESHNESS_TIMEOUT = 3.0
+"""Seconds that a reader waits for a version that has not come up yet (rule L-9)."""
+
+
+class Objects:
+    """Reads and shows stored objects."""
+
+    def __init__(self, kv: KV, registry: Registry, *, clock: Clock) -> None:
+        self.kv = kv
+        self.registry = registry
+        self.clock = clock
+        self._views = Views()
+
+    def view(self, served: Served, value: KeyValue, version: int = 0) -> StoredObject:
+        """A stored value as the entry ``served`` shows it, stamped with a version; 0 takes the value's own.
+
+        A custom resource is pruned and defaulted by the schema of the version that is asked for (rules C-6, C-8).
+        """
+        version = version or value.mod_revision
+
+        def make() -> StoredObject:
+            if not served.is_custom:
+                return StoredObject(value.value, version, kind=served.kind, api_version=served.api_version)
+            return StoredObject.of(show(served, decode(value)), version)
+
+        return self._views.get((value.key, value.mod_revision, version, id(served)), make)
+
+    async def find(self, target: Target) -> KeyValue | None:
+        """What the storage holds of an object."""
+        return await self.kv.get(target.served.key(target.namespace, target.name))
+
+    async def wait_for(self, revision: int) -> None:
+        """Wait until the storage is at this revision.
+
+        Raises:
+            StatusError: It is not there after three seconds: 504.
+        """
+        current = await self.kv.revision()
+        if current >= revision:
+            return
+        with self.clock.move_on_after(_FRESHNESS_TIMEOUT):
+            async with self.kv.watch("", revision) as watch:
+                async for batch in watch:
+                    if batch.revision >= revision:
+                        return
+        current = await self.kv.revision()
+        if current < revision:
+            raise future_version(revision, current)
+
+
+def decode(value: KeyValue) -> dict[str, Any]:
+    """A private copy of a stored object, with its resourceVersion."""
+    content: dict[str, Any] = msgspec.json.decode(value.value)
+    content["metadata"]["resourceVersion"] = str(value.mod_revision)
+    return content
+
+
+def parse_version(text: str) -> int:
+    """A resource version as a number; ``""`` is 0.
+
+    Raises:
+        StatusError: It is not a number: 400, with the text of rule L-4.
+    """
+    if text and not (text.isascii() and text.isdigit()):
+        raise StatusError(400, "BadRequest", f"invalid resource version: {bad_version(text)}")
+    return int(text or 0)
+
+
+def bad_version(text: str) -> str:
+    """The words for a resource version that is no number."""
+    return f'resourceVersion: Invalid value: "{text}": strconv.ParseUint: parsing "{text}": invalid syntax'
