@@ -61,7 +61,9 @@ class OwnerGraph:
     def put(self, node: Node) -> None:
         """Take in the present state of an object."""
         before = self._nodes.get(node.place)
-        if before is not None and (before.uid != node.uid or before.owners != node.owners):
+        if before is not None and before.uid != node.uid:
+            self.remove(node.place)
+        elif before is not None and before.owners != node.owners:
             self._forget(before)
         self._nodes[node.place] = node
         self._places[node.uid] = node.place
@@ -163,7 +165,8 @@ class OwnerGraph:
 
 
 def _blocks(dependent: Node, uid: str) -> bool:
-    return any(owner.uid == uid and owner.block_owner_deletion for owner in dependent.owners)
+    is_another = dependent.uid != uid  # one that owns itself need not wait for itself
+    return is_another and any(owner.uid == uid and owner.block_owner_deletion for owner in dependent.owners)
 
 
 def _kept_propagation(node: Node) -> Propagation:
