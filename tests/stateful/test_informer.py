@@ -157,6 +157,16 @@ class InformerMachine(RuleBasedStateMachine):
             self.server.history.clear()
         self.server.publish()
 
+    @rule(names=st.sets(NAMES, min_size=1))
+    def recreate_unseen(self, names: set[str]) -> None:
+        """While nobody can look, objects make way for others of the same name."""
+        for name in sorted(names & self.server.content.keys()):
+            self.uids += 1
+            self.server.write(EventType.DELETED, name, self.server.content[name].metadata.uid)
+            self.server.write(EventType.ADDED, name, f"u{self.uids}")
+        self.cut(is_forgotten=True)
+        self.go_on(40)
+
     @rule(coalesce=st.booleans(), is_slow=st.booleans())
     def join(self, coalesce: bool, is_slow: bool) -> None:
         if len(self.views) < 4:
