@@ -30,7 +30,7 @@ class FinalizerClient(Protocol):
 
 
 async def add_finalizer(resources: FinalizerClient, obj: Object, finalizer: str) -> Object:
-    """See that an object has a finalizer; without a request where it has it already.
+    """See that an object has a finalizer; without a request where it had it when it was last seen.
 
     Args:
         resources: The client of the object's resource, such as ``request.client.resource(WEBSITES)``.
@@ -56,7 +56,7 @@ async def add_finalizer(resources: FinalizerClient, obj: Object, finalizer: str)
 
 
 async def remove_finalizer(resources: FinalizerClient, obj: Object, finalizer: str) -> None:
-    """See that an object is without a finalizer, or gone; without a request where it lacks it already.
+    """See that an object is without a finalizer, or gone; without a request where it lacked it when last seen.
 
     Args:
         resources: The client of the object's resource.

@@ -1,0 +1,154 @@
+"""Manager: clients, informers and controllers, started in order and stopped in reverse."""
+
+from collections.abc import Mapping
+from contextlib import AsyncExitStack
+from random import Random
+from typing import Final
+
+import anyio
+from anyio.abc import TaskStatus
+
+from kinformer.client import Client
+from kinformer.clock import Clock
+from kinformer.controller._controller import Controller
+from kinformer.controller._groups import sole
+from kinformer.controller._runner import ControllerRunner, Reach
+from kinformer.hooks import Hooks, NoHooks
+from kinformer.informer import InformerFactory
+from kinformer.system_clock import SystemClock
+
+__all__ = ["Manager"]
+
+
+class Manager:
+    """Runs controllers together: they share the client and the cache of each resource.
+
+    Args:
+        controllers: What to run; their names differ.
+        clients: One client, or several by cluster name, in which case each controller reconciles the objects of all.
+            They are used as they are: whoever made them closes them. None: a ``Client()`` is made for each run.
+        grace: Seconds that running reconciles get to finish when a stop is asked, before they are cancelled.
+        clock: The time; all parts go by it.
+        random: Chance, for jitter.
+        hooks: Hears of what happens in all parts.
+
+    Raises:
+        TypeError: Something is no ``Controller``.
+        ValueError: There is none, two have one name, one is not complete, or the grace is negative.
+    """
+
+    def __init__(
+        self,
+        *controllers: Controller,
+        clients: Client | Mapping[str, Client] | None = None,
+        grace: float = 30.0,
+        clock: Clock | None = None,
+        random: Random | None = None,
+        hooks: Hooks | None = None,
+    ) -> None:
+        if not controllers:
+            raise ValueError("a manager needs at least one controller")
+        for controller in controllers:
+            if not isinstance(controller, Controller):
+                raise TypeError(f"a manager runs Controllers, not {controller!r}")
+            controller.declaration()
+        names = [controller.name for controller in controllers]
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            raise ValueError(f"controller names must differ, for logs and metrics; twice: {', '.join(twice)}")
+        if not grace >= 0:
+            raise ValueError(f"grace={grace} must be zero or more")
+        self.controllers: Final = controllers
+        self._clients = clients if clients is None or isinstance(clients, Mapping) else {"": clients}
+        if self._clients is not None and not self._clients:
+            raise ValueError("clients={} names no cluster: leave it out to use the current one")
+        self._grace = grace
+        self._clock = clock or SystemClock()
+        self._random = random or Random()  # noqa: S311 -- jitter, no secret
+        self._hooks = hooks or NoHooks()
+        self._runners: list[ControllerRunner] = []
+        self._is_running = False
+        self._is_stopping = False
+
+    @property
+    def has_clients(self) -> bool:
+        """Whether clients were given, so that none is made for a run."""
+        return self._clients is not None
+
+    def stop(self) -> None:
+        """Ask ``run`` to return: no key is taken any more, and running reconciles get their grace.
+
+        May be called before ``run``, which then returns at once, and more than once. From another thread, use the
+        loop's ``call_soon_threadsafe``.
+        """
+        self._is_stopping = True
+        for runner in self._runners:
+            runner.stop(self._grace)
+
+    async def run(
+        self, *, client: Client | None = None, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED
+    ) -> None:
+        """Run until ``stop``, until a part fails, or until cancelled, which cancels running reconciles at once.
+
+        ``started()`` is called when all caches are synced and the workers run, or when a stop was asked before that.
+        After the end the manager may run again.
+
+        Args:
+            client: The client to use, where none was given to the constructor.
+            task_status: See above.
+
+        Raises:
+            RuntimeError: The manager runs already.
+            ValueError: It has clients of its own, and another one is given.
+            Exception: What a part failed with.
+        """
+        if client is not None and self.has_clients:
+            raise ValueError("this manager was made with clients of its own: give it none to run with")
+        if self._is_running:
+            raise RuntimeError("this manager runs already")
+        self._is_running = True
+        try:
+            async with AsyncExitStack() as resources:
+                await self._run(await self._opened(client, resources), task_status)
+        except BaseExceptionGroup as group:
+            error = sole(group)
+            if error is group:
+                raise
+            raise error from error.__cause__
+        finally:
+            self._is_running = self._is_stopping = False
+
+    async def _opened(self, client: Client | None, resources: AsyncExitStack) -> Mapping[str, Client]:
+        if self._clients is not None:
+            return self._clients
+        if client is None:
+            made = Client(clock=self._clock, random=self._random, hooks=self._hooks)
+            client = await resources.enter_async_context(made)
+        return {"": client}
+
+    async def _run(self, clients: Mapping[str, Client], task_status: TaskStatus[None]) -> None:
+        async with anyio.create_task_group() as informers:
+            clusters: dict[str, Reach] = {}
+            for name, client in clients.items():
+                factory = InformerFactory(client, clock=self._clock, random=self._random, hooks=self._hooks)
+                clusters[name] = Reach(client, factory)
+                informers.start_soon(factory.run)
+            await self._run_controllers(clusters, task_status)
+            informers.cancel_scope.cancel()
+
+    async def _run_controllers(self, clusters: Mapping[str, Reach], task_status: TaskStatus[None]) -> None:
+        self._runners = [
+            ControllerRunner(controller, clusters, clock=self._clock, random=self._random, hooks=self._hooks)
+            for controller in self.controllers
+        ]
+        try:
+            if self._is_stopping:
+                self.stop()
+            async with anyio.create_task_group() as tasks:
+                for runner in self._runners:
+                    tasks.start_soon(runner.run)
+                for runner in self._runners:
+                    await runner.wait_settled()
+                task_status.started()
+        finally:
+            self._runners = []

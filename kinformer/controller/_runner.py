@@ -1,0 +1,192 @@
+"""ControllerRunner: one run of one controller: its caches, its queue and its workers, over one or more clusters."""
+
+import logging
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from random import Random
+from typing import Final
+
+import anyio
+
+from kinformer.client import Client
+from kinformer.clock import Clock
+from kinformer.controller._controller import Controller
+from kinformer.controller._reconcile import Request
+from kinformer.controller._sources import EventSource
+from kinformer.controller._worker import Item, Workers
+from kinformer.errors import ClosedError
+from kinformer.hooks import Hooks
+from kinformer.informer import InformerFactory, Notification, Registration, SharedInformer
+from kinformer.meta import Object, Resource
+from kinformer.workqueue import WorkQueue, controller_default
+
+__all__ = ["ControllerRunner", "Reach"]
+
+logger = logging.getLogger("kinformer.controller")
+
+_PATIENCE: Final = 10.0
+"""How long a cache may take to fill before the log says so, and how often it says so again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """The means to work with one cluster."""
+
+    client: Client
+    informers: InformerFactory
+
+
+class ControllerRunner:
+    """Runs a controller once: ``run`` to the end, ``stop`` to ask for it.
+
+    Args:
+        controller: What to run.
+        clusters: Where, by name.
+        clock: Measures timeouts, delays and the grace.
+        random: For the jitter of delays.
+        hooks: Hears of what happens.
+
+    Raises:
+        ValueError: The controller is not complete.
+    """
+
+    def __init__(
+        self,
+        controller: Controller,
+        clusters: Mapping[str, Reach],
+        *,
+        clock: Clock,
+        random: Random,
+        hooks: Hooks,
+    ) -> None:
+        self._declared = controller.declaration()
+        self._clusters = clusters
+        self._clock = clock
+        self._caches: dict[str, dict[Resource, SharedInformer[Object]]] = {}
+        self._registrations: list[Registration] = []
+        self._queue: WorkQueue[Item] = WorkQueue(
+            controller.name,
+            limiter=controller.limiter or controller_default(random),
+            clock=clock,
+            hooks=hooks,
+        )
+        self._workers = Workers(
+            controller.name,
+            self._declared.reconcile,
+            self._queue,
+            self._request,
+            count=controller.workers,
+            timeout=controller.timeout,
+            clock=clock,
+            hooks=hooks,
+        )
+        self._settled = anyio.Event()
+        self._syncing: anyio.CancelScope | None = None
+        self._is_stopping = False
+
+    @property
+    def name(self) -> str:
+        """The controller's name."""
+        return self._declared.name
+
+    async def wait_settled(self) -> None:
+        """Wait until the caches are synced and the workers run, or until the run is over without that."""
+        await self._settled.wait()
+
+    def stop(self, grace: float) -> None:
+        """Take no more keys; cancel the reconciles that still run after ``grace`` seconds. Then ``run`` returns."""
+        self._is_stopping = True
+        if self._syncing is not None:
+            self._syncing.cancel()
+        self._workers.stop(grace)
+
+    async def run(self) -> None:
+        """Fill the caches, then reconcile until stopped; cancellation cancels the reconciles that run.
+
+        Every object of the initial lists is in the queue before the first reconcile begins. A cache that does not fill
+        is waited for as long as it takes, with a warning each 10 s that tells its conditions.
+        """
+        with ExitStack() as resources:
+            resources.callback(self._settled.set)
+            resources.callback(self._queue.shut_down)
+            if self._is_stopping:
+                return
+            for cluster, reach in self._clusters.items():
+                self._open(cluster, reach, resources)
+            with anyio.CancelScope() as self._syncing:
+                await self._wait_synced()
+            self._syncing = None
+            if not self._is_stopping:
+                async with anyio.create_task_group() as tasks:
+                    await tasks.start(self._workers.run)
+                    logger.info("%s: caches are synced, reconciling", self.name)
+                    self._settled.set()
+
+    def _open(self, cluster: str, reach: Reach, resources: ExitStack) -> None:
+        caches = self._caches[cluster] = {}
+        for resource, scope in self._declared.scopes.items():
+            caches[resource] = resources.enter_context(
+                reach.informers.acquire(resource, namespaces=scope.namespaces, labels=scope.labels)
+            )
+        for source in self._declared.sources:
+            informer = caches[source.resource]
+            registration = informer.add_handler(self._enqueuer(cluster, source), name=self.name)
+            resources.callback(informer.remove_handler, registration)
+            self._registrations.append(registration)
+
+    def _enqueuer(self, cluster: str, source: EventSource) -> Callable[[Notification[Object]], None]:
+        def enqueue(notification: Notification[Object]) -> None:
+            for key in source.keys_of(notification):
+                self._queue.add(Item(cluster, key))
+
+        return enqueue
+
+    async def _wait_synced(self) -> None:
+        while True:
+            with self._clock.move_on_after(_PATIENCE) as patience:
+                await self._hear_of_all()
+            if not patience.cancelled_caught:
+                return
+            self._complain()
+
+    async def _hear_of_all(self) -> None:
+        try:
+            for caches in self._caches.values():
+                for informer in caches.values():
+                    await informer.wait_synced()
+            for registration in self._registrations:
+                await registration.wait_synced()
+        except ClosedError:  # an informer has failed; its own error, which is on its way, is what ends us
+            await anyio.sleep_forever()
+
+    def _complain(self) -> None:
+        waiting = 0
+        for cluster, caches in self._caches.items():
+            for resource, informer in caches.items():
+                if not informer.is_synced:
+                    waiting += 1
+                    where = f" in {cluster}" if cluster else ""
+                    logger.warning(
+                        "%s: still waits for its cache of %s%s: %s",
+                        self.name,
+                        resource,
+                        where,
+                        _in_words(informer),
+                        extra={"controller": self.name, "resource": str(resource), "cluster": cluster},
+                    )
+        if not waiting:
+            logger.warning("%s: still waits for its handlers to hear of all objects", self.name)
+
+    def _request(self, item: Item, attempt: int) -> Request:
+        client = self._clusters[item.cluster].client
+        return Request(item.cluster, item.key, client, attempt, self._caches[item.cluster])
+
+
+def _in_words(informer: SharedInformer[Object]) -> str:
+    troubles = [
+        f"{name} ({condition.message})" if condition.message else str(name)
+        for name, condition in informer.conditions.items()
+        if condition.status
+    ]
+    return "; ".join(troubles) or "no complete list has arrived"

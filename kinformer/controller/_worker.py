@@ -1,0 +1,215 @@
+"""Workers: take keys from a queue, call the reconciler, and do what its answer means."""
+
+import asyncio
+import logging
+import math
+from collections.abc import Callable, Mapping
+from functools import partial
+from types import MappingProxyType
+from typing import Final, NamedTuple, TypeAlias
+
+import anyio
+from anyio.abc import TaskStatus
+
+from kinformer.clock import Clock, Timer
+from kinformer.controller._groups import sole
+from kinformer.controller._reconcile import Reconciler, Request, RequeueAfter
+from kinformer.errors import TerminalError
+from kinformer.hooks import Hooks, ReconcileFinished, ReconcileResult
+from kinformer.meta import ObjectKey
+from kinformer.workqueue import WorkQueue
+
+__all__ = ["Item", "Outcome", "Workers", "result_of"]
+
+logger = logging.getLogger("kinformer.controller")
+
+
+class Item(NamedTuple):
+    """What a controller's queue holds: an object of a cluster."""
+
+    cluster: str
+    key: ObjectKey
+
+    def __str__(self) -> str:
+        return f"{self.cluster}:{self.key}" if self.cluster else str(self.key)
+
+
+Outcome: TypeAlias = RequeueAfter | Exception | None
+"""How a call of a reconciler ended: with one of the two answers, or with an error. A user's bug is data here."""
+
+
+def result_of(outcome: Outcome) -> ReconcileResult:
+    """The name of an outcome, for metrics."""
+    match outcome:
+        case None:
+            return ReconcileResult.SUCCESS
+        case RequeueAfter():
+            return ReconcileResult.REQUEUE_AFTER
+        case TerminalError():
+            return ReconcileResult.TERMINAL
+        case Exception():
+            return ReconcileResult.ERROR
+
+
+class Workers:
+    """Some tasks that reconcile the keys of one queue, each one key at a time.
+
+    What an outcome does to its key: an answer clears its failures (``RequeueAfter`` also brings it back), a
+    ``TerminalError`` too, and any other error brings it back after the limiter's delay. A call that takes longer than
+    ``timeout`` is cancelled and counts as an error.
+
+    Args:
+        name: The controller's name, for the log and for hooks.
+        reconcile: The user's function.
+        queue: Where keys come from and go back to; the workers end when it is shut down and empty.
+        request: Makes the request for a key, given the number of the attempt.
+        count: How many tasks.
+        timeout: Seconds for one call; infinity for no limit.
+        clock: Measures the timeout and the grace.
+        hooks: Hears of each finished call.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        reconcile: Reconciler,
+        queue: WorkQueue[Item],
+        request: Callable[[Item, int], Request],
+        *,
+        count: int,
+        timeout: float,
+        clock: Clock,
+        hooks: Hooks,
+    ) -> None:
+        self.name: Final = name
+        self._reconcile = reconcile
+        self._queue = queue
+        self._request = request
+        self._count = count
+        self._timeout = timeout
+        self._clock = clock
+        self._hooks = hooks
+        self._running: dict[Item, float] = {}
+        self._is_stopping = False
+        self._scope: anyio.CancelScope | None = None
+        self._deadline: Timer | None = None
+
+    @property
+    def running(self) -> Mapping[Item, float]:
+        """The keys that are being reconciled, with the moment at which each call began."""
+        return MappingProxyType(self._running)
+
+    def stop(self, grace: float) -> None:
+        """Take no more keys, and cancel what still runs after ``grace`` seconds; then ``run`` returns."""
+        if self._is_stopping:
+            return
+        self._is_stopping = True
+        self._queue.shut_down()
+        if self._scope is not None:
+            end = partial(self._give_up, self._scope)
+            self._deadline = self._clock.call_at(self._clock.monotonic() + grace, end)
+
+    async def run(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
+        """Work until the queue is shut down; cancellation cancels the calls that run."""
+        try:
+            async with anyio.create_task_group() as tasks:
+                self._scope = tasks.cancel_scope
+                for _ in range(self._count):
+                    tasks.start_soon(self._work)
+                task_status.started()
+        finally:
+            if self._deadline is not None:
+                self._deadline.cancel()
+
+    def _give_up(self, scope: anyio.CancelScope) -> None:
+        if self._running:
+            logger.warning(
+                "%s: the grace is over, cancelling the reconciles of %s",
+                self.name,
+                ", ".join(map(str, self._running)),
+            )
+        scope.cancel()
+
+    async def _work(self) -> None:
+        async for lease in self._queue:
+            with lease as item:
+                if not self._is_stopping:  # a queue that is shut down still hands out what it holds
+                    await self._perform(item)
+
+    async def _perform(self, item: Item) -> None:
+        attempt = self._queue.requeues(item) + 1
+        began = self._running[item] = self._clock.monotonic()
+        try:
+            outcome = await self._call(self._request(item, attempt))
+        finally:
+            del self._running[item]
+        self._log(item, attempt, outcome)
+        duration = self._clock.monotonic() - began
+        error = outcome if isinstance(outcome, Exception) else None
+        self._hooks.reconcile_finished(
+            ReconcileFinished(self.name, item.key, result_of(outcome), duration, error)
+        )
+        match outcome:
+            case RequeueAfter(seconds):
+                self._queue.forget(item)
+                self._queue.add_after(item, seconds)
+            case None | TerminalError():
+                self._queue.forget(item)
+            case _:
+                self._queue.add_rate_limited(item)
+
+    async def _call(self, request: Request) -> Outcome:
+        stuck: BaseException | None = None
+        with self._clock.move_on_after(self._timeout):
+            try:
+                answer = await self._reconcile(request)
+            except Exception as error:  # noqa: BLE001 -- a user's bug is data here; cancellation passes through
+                found = sole(error)
+                return found if isinstance(found, Exception) else error
+            except anyio.get_cancelled_exc_class() as error:
+                if not _is_being_cancelled():
+                    return _caused(RuntimeError(f"the reconcile of {request.key} cancelled itself"), error)
+                stuck = error
+                raise
+            if answer is None or isinstance(answer, RequeueAfter):
+                return answer
+            return TypeError(  # type: ignore[unreachable]  # users need not check types
+                f"the reconcile of {request.key} returned a {type(answer).__name__}: "
+                "return None or RequeueAfter(seconds)"
+            )
+        return _caused(
+            TimeoutError(f"the reconcile of {request.key} took longer than {self._timeout:g} s"), stuck
+        )
+
+    def _log(self, item: Item, attempt: int, outcome: Outcome) -> None:
+        facts = {"controller": self.name, "cluster": item.cluster, "key": str(item.key), "attempt": attempt}
+        match outcome:
+            case TerminalError():
+                logger.error(
+                    "%s: reconcile of %s failed for good", self.name, item, exc_info=outcome, extra=facts
+                )
+            case Exception():
+                logger.error(
+                    "%s: reconcile of %s failed, attempt %d; it will be tried again",
+                    self.name,
+                    item,
+                    attempt,
+                    exc_info=outcome,
+                    extra=facts,
+                )
+            case _:
+                logger.debug("%s: reconciled %s: %s", self.name, item, result_of(outcome), extra=facts)
+
+
+def _is_being_cancelled() -> bool:
+    """Whether somebody wants this task to end; else a ``CancelledError`` is only an error of what it awaited.
+
+    A worker that took the second for the first would end without a word.
+    """
+    task = asyncio.current_task()
+    return anyio.current_effective_deadline() == -math.inf or (task is not None and task.cancelling() > 0)
+
+
+def _caused(error: Exception, cause: BaseException | None) -> Exception:
+    error.__cause__ = cause  # its traceback shows where the call was
+    return error

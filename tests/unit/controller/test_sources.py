@@ -1,0 +1,203 @@
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from kinformer.controller._sources import (
+    EventSource,
+    KeyMap,
+    Predicate,
+    Scope,
+    checked_functions,
+    generation_changed,
+    keys_of_owners,
+    own_key,
+)
+from kinformer.informer import Added, Deleted, Notification, Updated
+from kinformer.meta import LabelSelector, Object, ObjectKey, Resource
+
+CONFIG_MAPS = Resource.builtin("ConfigMap")
+WEBSITES = Resource("example.dev", "v1", "websites", "Website")
+CLUSTERS = Resource("example.dev", "v1", "clusters", "Cluster", namespaced=False)
+SHOP, BAKERY = ObjectKey("default", "shop"), ObjectKey("default", "bakery")
+
+
+def obj(name: str = "page", resource: Resource = CONFIG_MAPS, **metadata: Any) -> Object:
+    return Object.from_mapping({"metadata": {"name": name, "namespace": "default"} | metadata}, resource)
+
+
+def owned_by(
+    *names: str, version: str = "example.dev/v1", kind: str = "Website", controller: bool = True
+) -> Object:
+    references = [
+        {"apiVersion": version, "kind": kind, "name": name, "uid": name, "controller": controller}
+        for name in names
+    ]
+    return obj(ownerReferences=references)
+
+
+def added(new: Object) -> Added[Object]:
+    return Added(new, is_initial=False)
+
+
+def deleted(last: Object) -> Deleted[Object]:
+    return Deleted(last, is_tombstone=False)
+
+
+def keys(source: EventSource, notification: Notification[Object]) -> list[ObjectKey]:
+    return list(source.keys_of(notification))
+
+
+@pytest.mark.parametrize("notification", [added(obj()), Updated(obj(), obj()), deleted(obj())])
+def test_an_object_concerns_itself_once(notification: Notification[Object]) -> None:
+    assert keys(EventSource(CONFIG_MAPS, own_key), notification) == [ObjectKey("default", "page")]
+
+
+def test_an_owned_object_concerns_its_controller() -> None:
+    source = EventSource(CONFIG_MAPS, keys_of_owners(WEBSITES, any_owner=False))
+    assert keys(source, added(owned_by("shop"))) == [SHOP]
+    assert keys(source, deleted(owned_by("shop"))) == [SHOP]
+
+
+def test_an_object_that_changes_owners_concerns_both() -> None:
+    source = EventSource(CONFIG_MAPS, keys_of_owners(WEBSITES, any_owner=False))
+    assert keys(source, Updated(owned_by("shop"), owned_by("bakery"))) == [SHOP, BAKERY]
+
+
+def test_an_object_that_loses_its_owner_still_concerns_it() -> None:
+    source = EventSource(CONFIG_MAPS, keys_of_owners(WEBSITES, any_owner=False))
+    assert keys(source, Updated(owned_by("shop"), obj())) == [SHOP]
+
+
+@pytest.mark.parametrize(
+    ("owned", "expected"),
+    [
+        pytest.param(owned_by("shop", version="example.dev/v1alpha1"), [SHOP], id="another version"),
+        pytest.param(owned_by("shop", version="example.com/v1"), [], id="another group"),
+        pytest.param(owned_by("shop", version="v1"), [], id="the core group"),
+        pytest.param(owned_by("shop", kind="Shop"), [], id="another kind"),
+        pytest.param(owned_by("shop", controller=False), [], id="not the controller"),
+    ],
+)
+def test_group_and_kind_and_the_mark_must_match(owned: Object, expected: list[ObjectKey]) -> None:
+    assert keys(EventSource(CONFIG_MAPS, keys_of_owners(WEBSITES, any_owner=False)), added(owned)) == expected
+
+
+def test_an_owner_of_the_core_group_is_found() -> None:
+    source = EventSource(CONFIG_MAPS, keys_of_owners(Resource.builtin("Pod"), any_owner=False))
+    assert keys(source, added(owned_by("shop", version="v1", kind="Pod"))) == [SHOP]
+
+
+def test_any_owner_takes_owners_without_the_mark() -> None:
+    source = EventSource(CONFIG_MAPS, keys_of_owners(WEBSITES, any_owner=True))
+    assert keys(source, added(owned_by("shop", "bakery", controller=False))) == [SHOP, BAKERY]
+
+
+def test_a_cluster_scoped_owner_has_no_namespace() -> None:
+    source = EventSource(CONFIG_MAPS, keys_of_owners(CLUSTERS, any_owner=False))
+    assert keys(source, added(owned_by("c1", kind="Cluster"))) == [ObjectKey("", "c1")]
+
+
+def test_a_map_may_give_many_keys_or_one_or_none() -> None:
+    found: dict[str, Iterable[ObjectKey] | ObjectKey] = {"a": [SHOP, BAKERY, SHOP], "b": SHOP, "c": ()}
+    source = EventSource(CONFIG_MAPS, lambda obj: found[obj.metadata.name])
+    assert keys(source, added(obj("a"))) == [SHOP, BAKERY]
+    assert keys(source, added(obj("b"))) == [SHOP]
+    assert keys(source, added(obj("c"))) == []
+    assert keys(source, Updated(obj("b"), obj("a"))) == [SHOP, BAKERY]
+
+
+@pytest.mark.parametrize("answer", [None, "default/shop", ["default/shop"], [("default", "shop")]])
+def test_a_map_that_gives_something_else_is_told_so(answer: Any) -> None:
+    def wrong(obj: Object) -> Any:
+        return answer
+
+    with pytest.raises(TypeError, match="map of configmaps must give ObjectKeys"):
+        keys(EventSource(CONFIG_MAPS, wrong), added(obj()))
+
+
+def test_all_predicates_must_pass() -> None:
+    asked: list[str] = []
+
+    def says(name: str, answer: bool) -> Predicate:
+        def predicate(notification: Notification[Object]) -> bool:
+            asked.append(name)
+            return answer
+
+        return predicate
+
+    yes, no = says("yes", True), says("no", False)
+    assert keys(EventSource(CONFIG_MAPS, own_key, (yes, yes)), added(obj()))
+    assert not keys(EventSource(CONFIG_MAPS, own_key, (yes, no, yes)), added(obj()))
+    assert asked == ["yes", "yes", "yes", "no"]
+
+
+BASE: dict[str, Any] = {"uid": "u", "resourceVersion": "1", "generation": 1}
+NEXT = BASE | {"resourceVersion": "2"}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "passes"),
+    [
+        pytest.param(BASE, NEXT, False, id="status only"),
+        pytest.param(BASE, NEXT | {"labels": {"a": "b"}}, False, id="labels only"),
+        pytest.param(BASE, NEXT | {"generation": 2}, True, id="spec"),
+        pytest.param(BASE, NEXT | {"finalizers": ["a/b"]}, True, id="finalizers"),
+        pytest.param(
+            BASE,
+            NEXT | {"deletionTimestamp": datetime(2026, 1, 1, tzinfo=UTC).isoformat()},
+            True,
+            id="deletion",
+        ),
+        pytest.param(BASE, NEXT | {"uid": "v"}, True, id="made anew"),
+        pytest.param(BASE, BASE, True, id="resync"),
+        pytest.param({"resourceVersion": "1"}, {"resourceVersion": "2"}, True, id="kind without generation"),
+    ],
+)
+def test_generation_changed_passes_what_may_want_work(
+    old: dict[str, Any], new: dict[str, Any], passes: bool
+) -> None:
+    assert generation_changed(Updated(obj(**old), obj(**new))) is passes
+
+
+def test_generation_changed_passes_additions_and_deletions() -> None:
+    assert generation_changed(added(obj(**BASE)))
+    assert generation_changed(deleted(obj(**BASE)))
+
+
+def test_one_namespace_or_all_make_a_scope() -> None:
+    assert Scope.of(["a", "a"], None) == Scope(("a",))
+    assert Scope.of((), None) == Scope()
+
+
+def test_labels_may_be_text() -> None:
+    assert Scope.of((), "app=web") == Scope((), LabelSelector.parse("app=web"))
+
+
+@pytest.mark.parametrize(
+    ("namespaces", "labels", "error", "text"),
+    [
+        ("default", None, TypeError, r"write \['default'\]"),
+        ([""], None, ValueError, "must not be empty"),
+        (["a", "b"], None, ValueError, "several namespaces .* is not supported yet"),
+        ((), "a in", ValueError, "labels='a in': "),
+    ],
+)
+def test_a_bad_scope_is_refused(namespaces: Any, labels: Any, error: type[Exception], text: str) -> None:
+    with pytest.raises(error, match=text):
+        Scope.of(namespaces, labels)
+
+
+async def _async_map(obj: Object) -> list[ObjectKey]:
+    return []
+
+
+def test_functions_that_must_answer_at_once_are_plain() -> None:
+    plain: KeyMap = own_key
+    checked_functions("map", plain)
+    checked_functions("when", [generation_changed, generation_changed])
+    with pytest.raises(TypeError, match="map=_async_map must be a plain function"):
+        checked_functions("map", _async_map)
+    with pytest.raises(TypeError, match="when= takes functions, not 3"):
+        checked_functions("when", [generation_changed, 3])  # type: ignore[list-item]

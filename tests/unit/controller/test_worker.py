@@ -1,0 +1,364 @@
+import asyncio
+import logging
+import math
+from collections.abc import Awaitable, Callable
+from random import Random
+from typing import Any, cast
+
+import anyio
+import pytest
+
+from kinformer.client import Client
+from kinformer.controller import Item, Request, RequeueAfter
+from kinformer.controller._worker import Workers, result_of
+from kinformer.errors import ConflictError, TerminalError
+from kinformer.hooks import NoHooks, ReconcileFinished, ReconcileResult
+from kinformer.meta import ObjectKey
+from kinformer.testing import FakeClock, settle
+from kinformer.workqueue import ExponentialLimiter, WorkQueue
+
+A, B, C = (Item("", ObjectKey("default", name)) for name in "abc")
+NO_CLIENT = cast("Client", None)  # the workers only pass it on
+
+
+class Memory(NoHooks):
+    """Remembers the calls that finished."""
+
+    def __init__(self) -> None:
+        self.finished: list[ReconcileFinished] = []
+
+    def reconcile_finished(self, event: ReconcileFinished, /) -> None:
+        self.finished.append(event)
+
+
+class Bench:
+    """Workers with a queue, a clock and a reconciler that does what a test says."""
+
+    def __init__(
+        self,
+        behaviour: Callable[[Request], Awaitable[Any]],
+        *,
+        count: int = 2,
+        timeout: float = math.inf,
+    ) -> None:
+        self.clock = FakeClock()
+        self.hooks = Memory()
+        self.requests: list[Request] = []
+        self.moments: list[float] = []
+        self.behaviour = behaviour
+        self.queue: WorkQueue[Item] = WorkQueue(
+            "site", limiter=ExponentialLimiter(1.0, 60.0), clock=self.clock
+        )
+        self.workers = Workers(
+            "site",
+            self.reconcile,
+            self.queue,
+            lambda item, attempt: Request(item.cluster, item.key, NO_CLIENT, attempt),
+            count=count,
+            timeout=timeout,
+            clock=self.clock,
+            hooks=self.hooks,
+        )
+
+    async def reconcile(self, request: Request) -> RequeueAfter | None:
+        self.requests.append(request)
+        self.moments.append(self.clock.monotonic())
+        return cast("RequeueAfter | None", await self.behaviour(request))
+
+    @property
+    def names(self) -> list[str]:
+        return [request.key.name for request in self.requests]
+
+    @property
+    def results(self) -> list[ReconcileResult]:
+        return [event.result for event in self.hooks.finished]
+
+
+async def succeed(request: Request) -> None: ...
+
+
+async def hang(request: Request) -> None:
+    await anyio.sleep_forever()
+
+
+def answering(*answers: Any) -> Callable[[Request], Awaitable[Any]]:
+    """Give or raise one after the other, and then succeed."""
+    left = list(answers)
+
+    async def behaviour(request: Request) -> Any:
+        answer = left.pop(0) if left else None
+        if isinstance(answer, BaseException):
+            raise answer
+        return answer
+
+    return behaviour
+
+
+async def test_keys_are_reconciled_and_forgotten() -> None:
+    bench = Bench(succeed)
+    bench.queue.add(A)
+    bench.queue.add(B)
+    async with anyio.create_task_group() as tasks:
+        await tasks.start(bench.workers.run)
+        await settle()
+        bench.workers.stop(5)
+    assert bench.names == ["a", "b"]
+    assert bench.results == [ReconcileResult.SUCCESS] * 2
+    assert bench.clock.next_timer is None
+
+
+async def test_no_more_keys_are_in_hands_than_there_are_workers() -> None:
+    bench = Bench(hang)
+    for item in (A, B, C):
+        bench.queue.add(item)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(bench.workers.run)
+        await settle()
+        assert set(bench.workers.running) == {A, B}
+        tasks.cancel_scope.cancel()
+    assert not bench.workers.running
+
+
+async def test_a_failed_key_comes_back_later_and_later_and_knows_its_attempt() -> None:
+    error = ValueError("no")
+    bench = Bench(answering(error, error))
+    bench.queue.add(A)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(bench.workers.run)
+        await bench.clock.advance(10)
+        bench.workers.stop(0)
+    assert bench.moments == [0, 1, 3]
+    assert [request.attempt for request in bench.requests] == [1, 2, 3]
+    assert bench.results == [ReconcileResult.ERROR, ReconcileResult.ERROR, ReconcileResult.SUCCESS]
+    assert bench.hooks.finished[0].error is error
+    assert bench.queue.requeues(A) == 0
+
+
+async def test_a_failure_is_logged_with_its_traceback(caplog: pytest.LogCaptureFixture) -> None:
+    bench = Bench(answering(ValueError("no")))
+    bench.queue.add(A)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(bench.workers.run)
+        await settle()
+        bench.workers.stop(0)
+    (record,) = [record for record in caplog.records if record.levelno >= logging.WARNING]
+    assert record.getMessage() == "site: reconcile of default/a failed, attempt 1; it will be tried again"
+    assert record.exc_info is not None
+    assert isinstance(record.exc_info[1], ValueError)
+    assert record.exc_info[2] is not None
+    assert vars(record)["controller"] == "site"
+
+
+async def test_requeue_after_brings_the_key_back_and_clears_its_failures() -> None:
+    bench = Bench(answering(ValueError("no"), RequeueAfter(30)))
+    bench.queue.add(A)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(bench.workers.run)
+        await bench.clock.advance(100)
+        bench.workers.stop(0)
+    assert bench.moments == [0, 1, 31]
+    assert [request.attempt for request in bench.requests] == [1, 2, 1]
+    assert bench.results[1] is ReconcileResult.REQUEUE_AFTER
+
+
+@pytest.mark.parametrize(
+    "error", [TerminalError("never"), ExceptionGroup("from a task group", [TerminalError("never")])]
+)
+async def test_a_terminal_error_is_not_tried_again(
+    error: Exception, caplog: pytest.LogCaptureFixture
+) -> None:
+    bench = Bench(answering(ValueError("no"), error))
+    bench.queue.add(A)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(bench.workers.run)
+        await bench.clock.advance(1000)
+        bench.queue.add(A)
+        await settle()
+        bench.workers.stop(0)
+    assert bench.moments == [0, 1, 1000]
+    assert bench.results[1] is ReconcileResult.TERMINAL
+    assert bench.requests[2].attempt == 1
+    assert "site: reconcile of default/a failed for good" in caplog.messages
+
+
+@pytest.mark.parametrize("answer", [True, 30, "again", (None, 30), RequeueAfter])
+async def test_any_other_answer_is_an_error_that_says_what_is_allowed(answer: Any) -> None:
+    bench = Bench(answering(answer))
+    bench.queue.add(A)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(bench.workers.run)
+        await bench.clock.advance(1)
+        bench.workers.stop(0)
+    assert bench.results == [ReconcileResult.ERROR, ReconcileResult.SUCCESS]
+    error = bench.hooks.finished[0].error
+    assert isinstance(error, TypeError)
+    assert str(error) == (
+        f"the reconcile of default/a returned a {type(answer).__name__}: return None or RequeueAfter(seconds)"
+    )
+
+
+async def test_a_call_that_takes_too_long_is_cancelled_and_tried_again(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    bench = Bench(hang, timeout=300)
+    bench.queue.add(A)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(bench.workers.run)
+        await bench.clock.advance(299)
+        assert bench.results == []
+        await bench.clock.advance(1)
+        assert bench.results == [ReconcileResult.ERROR]
+        await bench.clock.advance(1)
+        tasks.cancel_scope.cancel()
+    event = bench.hooks.finished[0]
+    assert isinstance(event.error, TimeoutError)
+    assert str(event.error) == "the reconcile of default/a took longer than 300 s"
+    assert event.duration == 300
+    assert bench.moments == [0, 301]
+    assert "in hang" in caplog.text, "the log shows where the call was"
+
+
+async def test_a_cancelled_error_of_the_users_own_does_not_end_the_worker() -> None:
+    bench = Bench(answering(asyncio.CancelledError()), count=1, timeout=60)
+    bench.queue.add(A)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(bench.workers.run)
+        await bench.clock.advance(1)
+        bench.workers.stop(0)
+    assert bench.moments == [0, 1]
+    assert isinstance(bench.hooks.finished[0].error, RuntimeError)
+
+
+async def test_a_key_that_is_added_while_it_runs_runs_once_more() -> None:
+    go_on = anyio.Event()
+
+    async def wait(request: Request) -> None:
+        await go_on.wait()
+
+    bench = Bench(wait)
+    bench.queue.add(A)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(bench.workers.run)
+        await settle()
+        bench.queue.add(A)
+        bench.queue.add(A)
+        await settle()
+        assert bench.names == ["a"]
+        go_on.set()
+        await settle()
+        bench.workers.stop(0)
+    assert bench.names == ["a", "a"]
+
+
+async def test_stopping_waits_for_the_running_and_drops_the_waiting() -> None:
+    go_on = anyio.Event()
+
+    async def wait(request: Request) -> None:
+        await go_on.wait()
+
+    bench = Bench(wait, count=1)
+    bench.queue.add(A)
+    bench.queue.add(B)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(bench.workers.run)
+        await settle()
+        bench.workers.stop(30)
+        bench.workers.stop(0)
+        await bench.clock.advance(29)
+        assert set(bench.workers.running) == {A}
+        go_on.set()
+    assert bench.names == ["a"]
+    assert bench.results == [ReconcileResult.SUCCESS]
+    assert bench.clock.next_timer is None
+
+
+async def test_who_does_not_finish_within_the_grace_is_cancelled(caplog: pytest.LogCaptureFixture) -> None:
+    bench = Bench(hang)
+    bench.queue.add(A)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(bench.workers.run)
+        await settle()
+        bench.workers.stop(30)
+        await bench.clock.advance(29)
+        assert bench.workers.running
+        await bench.clock.advance(1)
+        assert not bench.workers.running
+    assert "site: the grace is over, cancelling the reconciles of default/a" in caplog.messages
+    assert bench.results == []
+
+
+async def test_stopped_before_they_run_the_workers_do_nothing() -> None:
+    bench = Bench(succeed)
+    bench.queue.add(A)
+    bench.workers.stop(30)
+    await bench.workers.run()
+    assert bench.names == []
+    assert bench.clock.next_timer is None
+
+
+async def test_cancelling_leaves_no_key_in_hands_and_no_timer() -> None:
+    bench = Bench(hang, timeout=60)
+    bench.queue.add(A)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(bench.workers.run)
+        await settle()
+        tasks.cancel_scope.cancel()
+    assert not bench.workers.running
+    assert bench.clock.next_timer is None
+    bench.queue.add(A)
+    assert await bench.queue.get() == A, "nobody holds the key any more, or this would wait"
+
+
+async def test_an_error_that_is_no_exception_ends_the_workers() -> None:
+    class Stop(BaseException): ...
+
+    bench = Bench(answering(Stop()))
+    bench.queue.add(A)
+    with pytest.raises(BaseExceptionGroup) as caught:
+        await bench.workers.run()
+    assert caught.group_contains(Stop)
+    assert not bench.workers.running
+
+
+@pytest.mark.parametrize(
+    ("outcome", "result"),
+    [
+        (None, ReconcileResult.SUCCESS),
+        (RequeueAfter(1), ReconcileResult.REQUEUE_AFTER),
+        (TerminalError(), ReconcileResult.TERMINAL),
+        (ConflictError(409), ReconcileResult.ERROR),
+    ],
+)
+def test_each_outcome_has_a_name(outcome: Any, result: ReconcileResult) -> None:
+    assert result_of(outcome) is result
+
+
+def test_items_read_like_keys() -> None:
+    assert str(A) == "default/a"
+    assert str(Item("east", ObjectKey("", "node"))) == "east:node"
+
+
+async def test_no_keys_are_lost_or_doubled_over_many_failures() -> None:
+    random = Random(7)
+
+    async def sometimes(request: Request) -> RequeueAfter | None:
+        await bench.clock.sleep(random.random())
+        match random.randrange(4):
+            case 0:
+                raise ValueError("no")
+            case 1:
+                return RequeueAfter(random.random())
+            case _:
+                return None
+
+    bench = Bench(sometimes, count=3)
+    items = [Item("", ObjectKey("ns", f"n{number}")) for number in range(20)]
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(bench.workers.run)
+        for item in items:
+            bench.queue.add(item)
+        await bench.clock.advance(1000)
+        bench.workers.stop(0)
+    last = {event.key: event.result for event in bench.hooks.finished}
+    assert set(last.values()) == {ReconcileResult.SUCCESS}
+    assert len(last) == len(items)
