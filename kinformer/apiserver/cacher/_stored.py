@@ -30,8 +30,9 @@ class StoredObject:
         """
         self.version = version
         self._head = f'"kind":"{kind}","apiVersion":"{api_version}"'.encode()
-        stamp = f'"resourceVersion":"{version}",'.encode() if version else b""
         at = stored.index(_METADATA) + len(_METADATA)
+        comma = b"" if stored[at : at + 1] == b"}" else b","
+        stamp = b'"resourceVersion":"%d"' % version + comma if version else b""
         self._tail = b'"metadata":{' + stamp + stored[at:]
         self._json: bytes | None = None
         self._content: dict[str, Any] | None = None
@@ -43,7 +44,7 @@ class StoredObject:
 
     @staticmethod
     def encode(content: dict[str, Any]) -> bytes:
-        """The bytes to store: kind, apiVersion and metadata first, no resourceVersion. Metadata must not be empty."""
+        """The bytes to store: kind, apiVersion and metadata first, no resourceVersion."""
         metadata = {key: value for key, value in content["metadata"].items() if key != "resourceVersion"}
         first = {"kind": content["kind"], "apiVersion": content["apiVersion"], "metadata": metadata}
         return msgspec.json.encode({**first, **{k: v for k, v in content.items() if k not in first}})
