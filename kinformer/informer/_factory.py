@@ -15,6 +15,7 @@ from kinformer.hooks import Hooks
 from kinformer.informer._informer import CacheOptions, SharedInformer
 from kinformer.meta import FieldSelector, LabelSelector, Object, Resource
 from kinformer.reflector import Source
+from kinformer.tasks import open_task_group
 
 __all__ = ["Filterable", "InformerFactory", "Sources"]
 
@@ -168,24 +169,17 @@ class InformerFactory:
         if self._has_run:
             raise RuntimeError("an informer factory runs once: make another")
         self._has_run = True
-        failure: BaseException | None = None
         try:
-            async with anyio.create_task_group() as tasks:
+            async with open_task_group() as tasks:
                 self._tasks = tasks
                 for held in self._held.values():
                     tasks.start_soon(_run, held.informer)
                 await self.wait_synced()
                 task_status.started()
                 await anyio.sleep_forever()
-        except BaseExceptionGroup as failures:
-            if len(failures.exceptions) > 1:
-                raise
-            failure = failures.exceptions[0]
         finally:
             self._tasks = None
             self._is_closed = True
-        if failure is not None:
-            raise failure
 
     @contextmanager
     def _hold(self, key: _Key, options: CacheOptions) -> Iterator[SharedInformer[Any]]:

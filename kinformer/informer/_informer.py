@@ -25,6 +25,7 @@ from kinformer.meta import ANY, LATEST, Object, Record, is_at_least
 from kinformer.reflector import Condition, Reflector, Source
 from kinformer.store import BUILTIN_INDEXERS, DeltaFIFO, Indexer, Store, StoreWriter
 from kinformer.system_clock import SystemClock
+from kinformer.tasks import open_task_group
 
 __all__ = ["CacheOptions", "InformerOptions", "SharedInformer"]
 
@@ -272,24 +273,17 @@ class SharedInformer(Generic[T]):
             random=self._random,
             hooks=self._hooks,
         )
-        failure: BaseException | None = None
         try:
-            async with anyio.create_task_group() as tasks:
+            async with open_task_group() as tasks:
                 self._tasks = tasks
                 for listener in self._listeners.values():
                     tasks.start_soon(listener.run, name=f"{self.name}: {listener.name}")
                 tasks.start_soon(self._pump)
                 tasks.start_soon(self._announce, task_status)
                 tasks.start_soon(self._reflector.run)
-        except BaseExceptionGroup as failures:
-            if len(failures.exceptions) > 1:
-                raise
-            failure = failures.exceptions[0]
         finally:
             self._tasks = None
             self._end()
-        if failure is not None:
-            raise failure
 
     async def _announce(self, task_status: TaskStatus[None]) -> None:
         with suppress(ClosedError):  # closed before its first list: run returns

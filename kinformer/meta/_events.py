@@ -55,7 +55,7 @@ class WatchEvent(msgspec.Struct, frozen=True):
         return Object(self.record)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # with slots, ObjectList[Object](...) fails on Python 3.11
 class ObjectList(Generic[T_co]):
     """One page of a list, in the server's order.
 

@@ -37,6 +37,7 @@ from kinformer.reflector._report import Report
 from kinformer.reflector._silence import Silence
 from kinformer.reflector._stream import Stream
 from kinformer.system_clock import SystemClock
+from kinformer.tasks import open_task_group
 
 __all__ = ["Reflector"]
 
@@ -138,21 +139,14 @@ class Reflector:
         if self._is_running:
             raise RuntimeError(f"reflector {self.name} is running already")
         self._is_running = True
-        failure: BaseException | None = None
         try:
-            async with anyio.create_task_group() as group:
+            async with open_task_group() as group:
                 group.start_soon(self._announce, task_status)
                 if self._resync:
                     group.start_soon(self._resync_for_ever)
                 await self._reflect()
-        except BaseExceptionGroup as failures:
-            if len(failures.exceptions) > 1:
-                raise
-            failure = failures.exceptions[0]
         finally:
             self._is_running = False
-        if failure is not None:
-            raise failure
 
     async def _announce(self, task_status: TaskStatus[None]) -> None:
         await self._synced.wait()
