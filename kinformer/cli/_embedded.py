@@ -1,0 +1,48 @@
+"""An apiserver inside this process, on a loopback socket, with a kubeconfig that leads to it."""
+
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from kinformer.cli._complaint import Complaint
+from kinformer.cli._extras import require
+
+__all__ = ["Embedded", "embedded"]
+
+
+@dataclass(frozen=True, slots=True)
+class Embedded:
+    """Where the server is, and the file that says so."""
+
+    url: str
+    kubeconfig: Path
+
+    def __str__(self) -> str:
+        return f"apiserver:  {self.url}\nkubeconfig: {self.kubeconfig}\n"
+
+
+@asynccontextmanager
+async def embedded(*, port: int = 0, kubeconfig: Path | None = None) -> AsyncIterator[Embedded]:
+    """Serve until the block ends.
+
+    Args:
+        port: Where to listen; 0 takes a free port.
+        kubeconfig: Which file to write, and to leave behind; ``None`` writes a temporary one.
+
+    Raises:
+        Complaint: The extra is missing, the port is taken, or the file cannot be written or is somebody else's.
+    """
+    require("apiserver", "starlette", "uvicorn", "jsonpatch", "yaml")
+    from kinformer.apiserver import ApiServer
+
+    async with AsyncExitStack() as resources:
+        server = await resources.enter_async_context(ApiServer())
+        try:
+            endpoint = await resources.enter_async_context(server.serve(port=port))
+            folder = resources.enter_context(TemporaryDirectory(prefix="kinformer-"))
+            path = endpoint.write_kubeconfig(kubeconfig or Path(folder) / "kubeconfig")
+        except OSError as error:
+            raise Complaint(error.strerror or str(error)) from error
+        yield Embedded(endpoint.url, path.resolve())

@@ -1,0 +1,67 @@
+"""From the text of a command line to one command."""
+
+from pathlib import Path
+
+import pytest
+
+from kinformer.cli._arguments import ApiserverCommand, Command, DemoCommand, RunCommand, parse
+from kinformer.cli._complaint import Complaint
+
+
+@pytest.mark.parametrize(
+    ("text", "command"),
+    [
+        ("demo", DemoCommand()),
+        ("run website.py", RunCommand(Path("website.py"))),
+        ("run website.py:controller", RunCommand(Path("website.py"), "controller")),
+        ("run dir:with/colon.py", RunCommand(Path("dir:with/colon.py"))),
+        (r"run C:\web.py", RunCommand(Path(r"C:\web.py"))),
+        ("run website.py --embedded -v", RunCommand(Path("website.py"), embedded=True, verbose=True)),
+        (
+            "run website.py --kubeconfig k --context c --namespace shop",
+            RunCommand(Path("website.py"), kubeconfig="k", context="c", namespace="shop"),
+        ),
+        ("apiserver", ApiserverCommand()),
+        ("apiserver --port 8001 --write-kubeconfig k", ApiserverCommand(8001, Path("k"))),
+    ],
+)
+def test_a_command_line_becomes_a_command(text: str, command: Command) -> None:
+    assert parse(text.split(), version="1") == command
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("", "the following arguments are required: command; see kinformer --help"),
+        ("dance", "invalid choice: 'dance'"),
+        ("run", "the following arguments are required: FILE[:NAME]; see kinformer run --help"),
+        ("run a.py --embeded", "unrecognized arguments: --embeded"),
+        ("run a.py --embed", "unrecognized arguments: --embed"),
+        ("run a.py --embedded --context c", "--embedded brings its own server"),
+        ("run a.py --namespace Shop", "'Shop' is no namespace"),
+        ("apiserver --port 65536", "'65536' is no port: give a number from 0 to 65535"),
+        ("apiserver --port x", "'x' is no port"),
+    ],
+)
+def test_a_wrong_command_line_is_one_complaint(text: str, complaint: str) -> None:
+    with pytest.raises(Complaint) as raised:
+        parse(text.split(), version="1")
+    assert complaint in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize("command", ["run", "apiserver"])
+def test_help_has_examples(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        parse([command, "--help"], version="1")
+    assert ended.value.code == 0
+    printed = capsys.readouterr().out
+    assert f"  kinformer {command} " in printed
+    assert "Exit codes:" in printed
+    assert max(map(len, printed.splitlines())) <= 120
+
+
+def test_the_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        parse(["--version"], version="1.2.3")
+    assert (ended.value.code, capsys.readouterr().out) == (0, "kinformer 1.2.3\n")
