@@ -7,8 +7,8 @@ import pytest
 from anyio.lowlevel import checkpoint
 
 from kinformer.controller import Controller, Manager, Request, RequeueAfter
-from kinformer.hooks import NoHooks, ReconcileFinished, ReflectorListed
-from kinformer.meta import Resource
+from kinformer.hooks import NoHooks, ReconcileFinished, ReflectorFailed, ReflectorListed
+from kinformer.meta import Object, ObjectKey, Resource
 from kinformer.testing import (
     Cluster,
     FakeClock,
@@ -189,8 +189,8 @@ async def test_a_stop_while_caches_fill_also_ends_the_wait_for_the_start() -> No
 
 
 async def test_a_stop_before_the_run_ends_it_at_once() -> None:
-    diary = Diary()
-    async with Cluster(config_map("a")) as cluster:
+    diary = Diary(resource=WEBSITES)
+    async with Cluster() as cluster:
         manager = manager_for(cluster, diary)
         manager.stop()
         await manager.run()
@@ -289,14 +289,43 @@ async def test_what_fails_ends_the_run_with_its_error() -> None:
             await manager.run()
 
 
-async def test_a_cache_that_fails_ends_the_run_with_its_error() -> None:
+@pytest.mark.parametrize("resource", [CONFIG_MAPS, WEBSITES], ids=["when it lists", "when it cannot list"])
+async def test_a_cache_that_fails_ends_the_run_with_its_error(resource: Resource) -> None:
     class Broken(NoHooks):
         def reflector_listed(self, event: ReflectorListed, /) -> None:
             raise RuntimeError("the hook is broken")
 
+        def reflector_failed(self, event: ReflectorFailed, /) -> None:
+            raise RuntimeError("the hook is broken")
+
+    diaries = Diary("one", resource), Diary("two", resource)
     async with Cluster(config_map("a")) as cluster:
         with pytest.raises(RuntimeError, match="the hook is broken"):
-            await manager_for(cluster, Diary(), Diary("other"), hooks=Broken()).run()
+            await manager_for(cluster, *diaries, hooks=Broken()).run()
+
+
+async def test_a_controller_that_has_stopped_hears_no_more_while_another_takes_its_grace() -> None:
+    busy, heard = Diary("busy"), list[str]()
+    busy.gate = anyio.Event()
+
+    async def reconcile(request: Request) -> None: ...
+
+    def hear(obj: Object) -> list[ObjectKey]:
+        heard.append(obj.metadata.name)
+        return []
+
+    idle = Controller("idle", reconcile).watches(WEBSITES).watches(CONFIG_MAPS, map=hear)
+    async with Cluster(custom_resource_definition(WEBSITES), config_map("a")) as cluster:
+        manager = Manager(busy.controller, idle, clients=cluster.client, clock=cluster.clock)
+        async with anyio.create_task_group() as tasks:
+            await tasks.start(manager.run)
+            await settle()
+            manager.stop()
+            await settle()
+            await cluster.client.resource(CONFIG_MAPS).create(config_map("late"))
+            await settle()
+            busy.gate.set()
+    assert heard == ["a"]
 
 
 async def test_cancelling_ends_running_reconciles_and_leaves_nothing() -> None:

@@ -64,6 +64,27 @@ async def test_a_second_signal_cancels_what_still_runs(caplog: pytest.LogCapture
     assert signal.getsignal(signal.SIGTERM) is before
 
 
+async def test_after_a_second_signal_the_next_one_finds_the_handlers_of_before() -> None:
+    gate = anyio.Event()
+
+    async def stubborn(request: Request) -> None:
+        with anyio.CancelScope(shield=True):
+            await gate.wait()
+
+    before = signal.getsignal(signal.SIGTERM)
+    async with Cluster(config_map("a")) as cluster, anyio.create_task_group() as tasks:
+        manager = Manager(
+            Controller("stubborn", stubborn).watches(CONFIG_MAPS), clients=cluster.client, clock=cluster.clock
+        )
+        await tasks.start(lambda *, task_status: serve(manager, task_status=task_status))
+        await settle()
+        await told(signal.SIGTERM)
+        assert signal.getsignal(signal.SIGTERM) is not before
+        await told(signal.SIGTERM)
+        assert signal.getsignal(signal.SIGTERM) is before
+        gate.set()
+
+
 async def test_controllers_get_one_manager_and_the_given_client() -> None:
     async with Cluster() as cluster, anyio.create_task_group() as tasks:
         await tasks.start(
