@@ -48,5 +48,5 @@ class Clock(Protocol):
     def call_at(self, when: float, callback: Callable[[], None]) -> Timer:
         """Call ``callback()`` from the event loop once ``monotonic()`` has reached ``when``."""
 
-    def move_on_after(self, delay: float) -> AbstractContextManager[CancelScope]:
+    def move_on_after(self, delay: float) -> AbstractContextManager[CancelScope, bool]:
         """Give a block ``delay`` seconds, then cancel it and go on behind it; infinity means no deadline."""

@@ -37,6 +37,6 @@ class SystemClock:
         """
         return asyncio.get_running_loop().call_later(max(0.0, when - self.monotonic()), callback)
 
-    def move_on_after(self, delay: float) -> AbstractContextManager[CancelScope]:
+    def move_on_after(self, delay: float) -> AbstractContextManager[CancelScope, bool]:
         """Give a block ``delay`` seconds, then cancel it and go on behind it."""
         return anyio.move_on_after(delay)  # noqa: TID251 -- here real time enters

@@ -9,6 +9,7 @@ from typing import Any, Final, Generic, Literal, TypedDict, TypeVar, Unpack, ove
 import anyio
 from anyio.abc import TaskGroup, TaskStatus
 
+from kinformer.client import ResourceClient
 from kinformer.clock import Clock
 from kinformer.errors import ClosedError
 from kinformer.hooks import Hooks, NoHooks, ObjectQuarantined
@@ -103,7 +104,8 @@ class SharedInformer(Generic[T]):
         if queue != "delta":
             raise ValueError(f"queue={queue!r} is not there yet: leave it at 'delta'")
         self.name: Final = name or str(source.resource)
-        self._source = source
+        # The reflector has rules of its own for what is tried again; a client that retries too would break its budget.
+        self._source = source.without_retries() if isinstance(source, ResourceClient) else source
         self._clock = clock or SystemClock()
         self._random = random
         self._hooks = hooks or NoHooks()

@@ -123,7 +123,7 @@ def decode_metadata(raw: bytes | msgspec.Raw) -> ObjectMeta:
     """
     try:
         meta = _decode(raw).metadata
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         meta = _loose(raw)
     if not meta.name:
         raise DecodeError("metadata.name is missing: every stored object has one")
@@ -133,7 +133,7 @@ def decode_metadata(raw: bytes | msgspec.Raw) -> ObjectMeta:
 def _loose(raw: bytes | msgspec.Raw) -> WireMetadata:
     try:
         found = _decode_loosely(raw).metadata
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, RecursionError) as error:  # JSON may be nested deeper than the stack
         raise DecodeError(f"not a Kubernetes object: {error}") from error
     filled = {
         name: {key: "" if text is None else text for key, text in value.items()}

@@ -147,7 +147,7 @@ class Object:
         """
         try:
             content = _decode(self.raw)
-        except msgspec.DecodeError as error:
+        except (msgspec.DecodeError, RecursionError) as error:
             raise DecodeError(f"{self.kind} {self.key}: {error}", key=str(self.key)) from error
         return {"apiVersion": self.api_version, "kind": self.kind} | content
 
@@ -167,7 +167,11 @@ class Object:
             return self  # type: ignore[return-value]  # the default model is the handle itself
         try:
             return _decoder_of(model)(self.to_json())  # type: ignore[arg-type, no-any-return]  # a type is hashable; decodes to it
-        except (msgspec.DecodeError, ValueError) as error:  # pydantic's ValidationError is a ValueError
+        except (
+            msgspec.DecodeError,
+            RecursionError,
+            ValueError,
+        ) as error:  # pydantic's ValidationError is a ValueError
             raise DecodeError(
                 f"{self.kind} {self.key} is no {model.__name__}: {error}", key=str(self.key)
             ) from error

@@ -44,7 +44,7 @@ def prune_managed_fields(raw: bytes) -> bytes:
                 return raw[:start] + raw[end + (raw[end : end + 1] == b",") :]
         # Written with other spacing, or the same text stands elsewhere in the object too: go the long way.
         content = _decode(raw)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         return raw
     del content["metadata"]["managedFields"]
     return msgspec.json.encode(content)

@@ -3,10 +3,11 @@
 import asyncio
 import heapq
 import math
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from datetime import UTC, datetime, timedelta
 from itertools import count
+from types import TracebackType
 from typing import Final
 
 import anyio
@@ -77,20 +78,9 @@ class FakeClock:
             heapq.heappush(self._timers, timer)
         return timer
 
-    def move_on_after(self, delay: float) -> AbstractContextManager[CancelScope]:
+    def move_on_after(self, delay: float) -> AbstractContextManager[CancelScope, bool]:
         """Give a block ``delay`` seconds of this clock, then cancel it and go on behind it."""
-        return self._deadline(delay)
-
-    @contextmanager
-    def _deadline(self, delay: float) -> Iterator[anyio.CancelScope]:
-        with anyio.CancelScope() as scope:
-            if delay <= 0:
-                scope.cancel()
-            timer = self.call_at(self._now + delay, scope.cancel)
-            try:
-                yield scope
-            finally:
-                timer.cancel()
+        return _Deadline(self, delay)
 
     @property
     def next_timer(self) -> float | None:
@@ -116,6 +106,28 @@ class FakeClock:
             if self.next_timer != when:  # timers of one moment fire together
                 await settle()
         self._now = target
+
+
+class _Deadline:
+    """A cancel scope with a timer of the fake clock."""
+
+    def __init__(self, clock: FakeClock, delay: float) -> None:
+        self._clock = clock
+        self._delay = delay
+        self._scope = anyio.CancelScope()
+
+    def __enter__(self) -> anyio.CancelScope:
+        self._scope.__enter__()
+        self._timer = self._clock.call_at(self._clock.monotonic() + self._delay, self._scope.cancel)
+        if self._delay <= 0:
+            self._scope.cancel()
+        return self._scope
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> bool:
+        self._timer.cancel()
+        return bool(self._scope.__exit__(kind, error, traceback))
 
 
 class _FakeTimer:

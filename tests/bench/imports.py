@@ -7,9 +7,10 @@ import sys
 
 LIMIT_MS, LIMIT_MB = 150.0, 40.0
 _PROBE = (
-    "import json, resource, sys\n{statement}\n"
+    "import json, resource\n{statement}\n"
     "used = resource.getrusage(resource.RUSAGE_SELF)\n"
-    "print(json.dumps([(used.ru_utime + used.ru_stime) * 1000, used.ru_maxrss / 1024]))"
+    "peak = open('/proc/self/status').read().partition('VmHWM:')[2].split()[0]\n"  # ru_maxrss is the parent's
+    "print(json.dumps([(used.ru_utime + used.ru_stime) * 1000, int(peak) / 1024]))"
 )
 
 

@@ -8,7 +8,7 @@ import pydantic
 import pytest
 
 from kinformer.errors import DecodeError
-from kinformer.meta import Object, ObjectKey, Record, Resource
+from kinformer.meta import Object, ObjectKey, ObjectMeta, Record, Resource
 
 PODS = Resource.builtin("Pod")
 CONTENT: dict[str, Any] = {
@@ -140,3 +140,14 @@ def test_the_garbage_collector_does_not_track_records() -> None:
 def test_content_that_is_no_json_is_refused_at_once() -> None:
     with pytest.raises(TypeError, match="unsupported"):
         Object.from_mapping({"metadata": {"name": "a"}, "spec": object()}, PODS)
+
+
+def test_json_nested_deeper_than_the_stack_is_refused_as_any_other_that_cannot_be_read() -> None:
+    deep = b"[" * 100_000 + b"]" * 100_000
+    with pytest.raises(DecodeError, match="recursion"):
+        Object.from_json(b'{"metadata":{"name":"a","labels":' + deep + b"}}", PODS)
+    obj = Object(
+        Record(PODS, ObjectKey("", "a"), ObjectMeta("a"), b'{"metadata":{"name":"a"},"spec":' + deep + b"}")
+    )
+    with pytest.raises(DecodeError, match="Pod a"):
+        obj.thaw()
