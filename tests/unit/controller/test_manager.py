@@ -1,20 +1,17 @@
 import asyncio
-import logging
 from typing import Any
 
 import anyio
 import pytest
 from anyio.lowlevel import checkpoint
 
-from kinformer.controller import Controller, Manager, Request, RequeueAfter
+from kinformer.controller import Controller, Manager, Request
 from kinformer.hooks import NoHooks, ReconcileFinished, ReflectorFailed, ReflectorListed
-from kinformer.meta import Object, ObjectKey, Resource
+from kinformer.meta import Resource
 from kinformer.testing import (
     Cluster,
     FakeClock,
     config_map,
-    custom_object,
-    custom_resource_definition,
     settle,
 )
 
@@ -86,22 +83,6 @@ async def test_what_comes_later_is_reconciled_too() -> None:
             manager.stop()
 
 
-async def test_caches_are_complete_before_the_first_reconcile() -> None:
-    seen: list[int] = []
-
-    async def reconcile(request: Request) -> None:
-        seen.append(len(request.lister(CONFIG_MAPS)))
-
-    controller = Controller("counter", reconcile).watches(CONFIG_MAPS)
-    async with Cluster(*(config_map(f"c{number}") for number in range(5))) as cluster:
-        manager = Manager(controller, clients=cluster.client, clock=cluster.clock)
-        async with anyio.create_task_group() as tasks:
-            await tasks.start(manager.run)
-            await cluster.until(lambda: len(seen) == 5)
-            manager.stop()
-    assert seen == [5] * 5
-
-
 async def test_controllers_share_the_cache_of_a_resource() -> None:
     one, two, hooks = Diary("one"), Diary("two"), Memory()
     async with Cluster(config_map("a")) as cluster:
@@ -126,45 +107,6 @@ async def test_several_clusters_are_told_apart() -> None:
         clients = {request.cluster: request.client for request in diary.requests}
         assert clients == {"east": east.client, "west": west.client}
     assert diary.keys == ["default/a", "default/a"]
-
-
-async def test_a_typed_lister_decodes() -> None:
-    labels: list[dict[str, str]] = []
-
-    async def reconcile(request: Request) -> None:
-        found = request.lister(CONFIG_MAPS, dict).get(request.key)
-        assert isinstance(found, dict)
-        labels.append(found["data"])
-
-    controller = Controller("typed", reconcile).watches(CONFIG_MAPS)
-    async with Cluster(config_map("a", data={"x": "y"})) as cluster:
-        manager = Manager(controller, clients=cluster.client, clock=cluster.clock)
-        async with anyio.create_task_group() as tasks:
-            await tasks.start(manager.run)
-            await cluster.until(lambda: labels == [{"x": "y"}])
-            manager.stop()
-
-
-async def test_a_missing_kind_is_told_of_every_ten_seconds_and_waited_for(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    diary = Diary(resource=WEBSITES)
-    async with Cluster() as cluster:
-        manager = manager_for(cluster, diary)
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(manager.run)
-            await cluster.clock.advance(29)
-            told = [record.getMessage() for record in caplog.records if "still waits" in record.getMessage()]
-            assert len(told) == 2
-            assert told[0].startswith(
-                "diary: still waits for its cache of websites.example.dev: KindMissing ("
-            )
-            await cluster.client.resource(Resource.builtin("CustomResourceDefinition")).create(
-                custom_resource_definition(WEBSITES)
-            )
-            await cluster.client.resource(WEBSITES).create(custom_object(WEBSITES, "shop"))
-            await cluster.until(lambda: diary.keys == ["default/shop"], timeout=120)
-            manager.stop()
 
 
 async def test_a_stop_while_caches_fill_ends_the_run() -> None:
@@ -304,30 +246,6 @@ async def test_a_cache_that_fails_ends_the_run_with_its_error(resource: Resource
             await manager_for(cluster, *diaries, hooks=Broken()).run()
 
 
-async def test_a_controller_that_has_stopped_hears_no_more_while_another_takes_its_grace() -> None:
-    busy, heard = Diary("busy"), list[str]()
-    busy.gate = anyio.Event()
-
-    async def reconcile(request: Request) -> None: ...
-
-    def hear(obj: Object) -> list[ObjectKey]:
-        heard.append(obj.metadata.name)
-        return []
-
-    idle = Controller("idle", reconcile).watches(WEBSITES).watches(CONFIG_MAPS, map=hear)
-    async with Cluster(custom_resource_definition(WEBSITES), config_map("a")) as cluster:
-        manager = Manager(busy.controller, idle, clients=cluster.client, clock=cluster.clock)
-        async with anyio.create_task_group() as tasks:
-            await tasks.start(manager.run)
-            await settle()
-            manager.stop()
-            await settle()
-            await cluster.client.resource(CONFIG_MAPS).create(config_map("late"))
-            await settle()
-            busy.gate.set()
-    assert heard == ["a"]
-
-
 async def test_cancelling_ends_running_reconciles_and_leaves_nothing() -> None:
     diary = Diary()
     diary.gate = anyio.Event()
@@ -357,23 +275,6 @@ async def test_a_client_may_be_given_for_one_run() -> None:
             manager.stop()
 
 
-async def test_a_requeued_key_comes_back() -> None:
-    moments: list[float] = []
-
-    async def reconcile(request: Request) -> RequeueAfter:
-        moments.append(cluster.clock.monotonic())
-        return RequeueAfter(60)
-
-    controller = Controller("tick", reconcile).watches(CONFIG_MAPS)
-    async with Cluster(config_map("a")) as cluster:
-        manager = Manager(controller, clients=cluster.client, clock=cluster.clock)
-        async with anyio.create_task_group() as tasks:
-            await tasks.start(manager.run)
-            await cluster.clock.advance(150)
-            manager.stop()
-    assert [moment - moments[0] for moment in moments] == [0, 60, 120]
-
-
 def test_the_parts_of_a_manager_are_checked_at_once() -> None:
     diary = Diary()
     with pytest.raises(ValueError, match="at least one controller"):
@@ -394,13 +295,3 @@ async def test_a_manager_with_clients_takes_no_other() -> None:
     async with Cluster() as cluster:
         with pytest.raises(ValueError, match="clients of its own"):
             await manager_for(cluster, Diary()).run(client=cluster.client)
-
-
-async def test_the_start_is_told_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.INFO, "kinformer.controller")
-    async with Cluster() as cluster:
-        manager = manager_for(cluster, Diary())
-        async with anyio.create_task_group() as tasks:
-            await tasks.start(manager.run)
-            manager.stop()
-    assert "diary: caches are synced, reconciling" in caplog.messages
