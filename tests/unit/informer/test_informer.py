@@ -1,102 +1,25 @@
-"""One cache and many handlers, over a source that follows a script."""
+"""One cache and many handlers: what the store holds and what is told, and when."""
 
-from collections.abc import Iterable
 from typing import Any
 
 import anyio
 import msgspec
 import pytest
 
-from kinformer.errors import ClosedError, ExpiredError, InvalidError, NotSyncedError
-from kinformer.hooks import NoHooks, ObjectQuarantined
-from kinformer.informer import Added, Deleted, Handlers, Notification, SharedInformer, Updated
-from kinformer.meta import Object, ObjectList, Record, Resource
+from kinformer.errors import InvalidError, NotSyncedError
+from kinformer.informer import Added, Notification, SharedInformer
+from kinformer.meta import Object, ObjectList, Record
 from kinformer.testing import (
     HOLD,
     FakeClock,
-    ListAnswer,
     ScriptedSource,
-    StreamStep,
-    WatchAnswer,
     added,
     bookmark,
     deleted,
-    error_event,
     modified,
     settle,
 )
-
-PODS = Resource.builtin("Pod")
-
-
-def pod(
-    name: str, version: int, *, uid: str = "", namespace: str = "default", replicas: object = 1
-) -> Object:
-    metadata: dict[str, Any] = {
-        "name": name,
-        "namespace": namespace,
-        "uid": uid or f"uid-{name}",
-        "resourceVersion": str(version),
-    }
-    return Object.from_mapping({"metadata": metadata, "spec": {"replicas": replicas}}, PODS)
-
-
-def snapshot(version: int, *objects: Object) -> list[StreamStep]:
-    """The beginning of a watch-list: these objects, and the bookmark that ends them."""
-    return [*map(added, objects), bookmark(str(version), ends_initial_events=True)]
-
-
-EXPIRED = error_event(ExpiredError(410, "Expired", "too old"))
-
-
-class Log:
-    """A handler that writes down what it is told, and what the store holds at that moment."""
-
-    def __init__(self) -> None:
-        self.lines: list[str] = []
-        self.informer: SharedInformer[Object] | None = None
-        self.stores: list[set[str]] = []
-
-    def __call__(self, told: Notification[Object]) -> None:
-        match told:
-            case Added(obj, is_initial):
-                self.lines.append(f"add {_name(obj)}{' initially' if is_initial else ''}")
-            case Updated(old, new):
-                self.lines.append(f"update {_name(old)} to {_name(new)}")
-            case Deleted(obj, is_tombstone):
-                self.lines.append(f"delete {_name(obj)}{' as tombstone' if is_tombstone else ''}")
-        if self.informer is not None:
-            self.stores.append({_name(obj) for obj in self.informer.lister.list()})
-
-    def take(self) -> list[str]:
-        lines, self.lines = self.lines, []
-        return lines
-
-
-def _name(obj: Object) -> str:
-    return f"{obj.key.name}({obj.metadata.resource_version})"
-
-
-class Bench:
-    """An informer over a script."""
-
-    def __init__(self, *watches: WatchAnswer, lists: Iterable[ListAnswer] = (), **options: Any) -> None:
-        self.clock = FakeClock()
-        self.source = ScriptedSource(PODS, lists=lists, watches=watches, clock=self.clock)
-        self.informer: SharedInformer[Object] = SharedInformer(self.source, clock=self.clock, **options)
-        self.log = Log()
-
-    @property
-    def content(self) -> set[str]:
-        return {_name(obj) for obj in self.informer.lister.list()}
-
-
-class Quarantine(NoHooks):
-    def __init__(self) -> None:
-        self.keys: list[str] = []
-
-    def object_quarantined(self, event: ObjectQuarantined, /) -> None:
-        self.keys.append(event.key)
+from tests.unit.informer.stage import EXPIRED, PODS, Bench, Log, Quarantine, pod, shown, snapshot
 
 
 async def test_the_initial_content_and_each_change_reach_the_store_and_the_handlers() -> None:
@@ -214,121 +137,6 @@ async def test_a_plain_list_does_as_well_as_a_watch_list() -> None:
         bench.informer.close()
 
 
-async def test_a_late_handler_gets_what_is_there_and_then_every_change() -> None:
-    bench = Bench([*snapshot(5, pod("a", 1), pod("b", 2)), 1.0, modified(pod("a", 10)), HOLD])
-    async with anyio.create_task_group() as tasks:
-        await tasks.start(bench.informer.run)
-        registration = bench.informer.add_handler(bench.log)
-        flags = [registration.is_synced]
-        await settle()
-        assert [*flags, registration.is_synced] == [False, True]
-        await bench.clock.advance(1)
-        assert bench.log.take() == ["add a(1) initially", "add b(2) initially", "update a(1) to a(10)"]
-        bench.informer.close()
-
-
-async def test_one_handler_may_be_added_twice() -> None:
-    bench = Bench([*snapshot(5, pod("a", 1)), 1.0, modified(pod("a", 10)), HOLD])
-    first, second = (
-        bench.informer.add_handler(bench.log),
-        bench.informer.add_handler(bench.log, name="second"),
-    )
-    assert (first.name, second.name) == ("Log", "second")
-    async with anyio.create_task_group() as tasks:
-        await tasks.start(bench.informer.run)
-        await settle()
-        bench.informer.remove_handler(first)
-        await bench.clock.advance(1)
-        assert bench.log.take() == ["add a(1) initially", "add a(1) initially", "update a(1) to a(10)"]
-        bench.informer.close()
-
-
-async def test_a_removed_handler_finishes_its_call_and_gets_no_other() -> None:
-    gate = anyio.Event()
-    calls: list[str] = []
-
-    async def blocked(told: Notification[Object]) -> None:
-        calls.append("begun")
-        await gate.wait()
-        calls.append("ended")
-
-    bench = Bench([*snapshot(5, pod("a", 1), pod("b", 2)), HOLD])
-    registration = bench.informer.add_handler(blocked)
-    bench.informer.add_handler(bench.log)
-    async with anyio.create_task_group() as tasks:
-        await tasks.start(bench.informer.run)
-        await settle()
-        bench.informer.remove_handler(registration)
-        bench.informer.remove_handler(registration)
-        gate.set()
-        await settle()
-        bench.informer.close()
-    assert calls == ["begun", "ended"]
-    assert len(bench.log.take()) == 2
-
-
-async def test_a_registration_of_another_informer_is_no_matter() -> None:
-    bench, other = Bench([*snapshot(5, pod("a", 1)), HOLD]), Bench()
-    bench.informer.add_handler(bench.log)
-    bench.informer.remove_handler(other.informer.add_handler(bench.log))
-    async with anyio.create_task_group() as tasks:
-        await tasks.start(bench.informer.run)
-        await settle()
-        bench.informer.close()
-    assert bench.log.take() == ["add a(1) initially"]
-
-
-async def test_a_slow_handler_delays_nobody() -> None:
-    async def stuck(told: Notification[Object]) -> None:
-        await anyio.sleep_forever()
-
-    changes = [modified(pod("a", version)) for version in range(10, 200)]
-    bench = Bench([*snapshot(5, pod("a", 1)), 1.0, changes, HOLD])
-    registration = bench.informer.add_handler(stuck)
-    bench.informer.add_handler(bench.log)
-    async with anyio.create_task_group() as tasks:
-        await tasks.start(bench.informer.run)
-        await bench.clock.advance(1)
-        assert bench.content == {"a(199)"}
-        assert len(bench.log.take()) == 191
-        assert registration.backlog == 190
-        bench.informer.close()
-
-
-async def test_a_coalescing_handler_gets_what_is_left_of_a_burst() -> None:
-    gate = anyio.Event()
-    log = Log()
-
-    async def slow(told: Notification[Object]) -> None:
-        log(told)
-        await gate.wait()
-
-    changes = [modified(pod("a", version)) for version in range(10, 200)]
-    bench = Bench([*snapshot(5, pod("a", 1)), 1.0, changes, HOLD])
-    registration = bench.informer.add_handler(slow, coalesce=True)
-    async with anyio.create_task_group() as tasks:
-        await tasks.start(bench.informer.run)
-        await bench.clock.advance(1)
-        assert registration.backlog == 1
-        gate.set()
-        await settle()
-        assert log.take() == ["add a(1) initially", "update a(1) to a(199)"]
-        bench.informer.close()
-
-
-async def test_handlers_share_one_object_for_each_delivery() -> None:
-    bench = Bench([*snapshot(5, pod("a", 1)), HOLD])
-    seen: list[Object] = []
-    for _ in range(2):
-        bench.informer.add_handler(Handlers[Object](on_add=lambda told: seen.append(told.obj)))
-    async with anyio.create_task_group() as tasks:
-        await tasks.start(bench.informer.run)
-        await settle()
-        bench.informer.close()
-    first, second = seen
-    assert first is second
-
-
 async def test_a_resync_shows_everything_to_those_that_are_due_and_asks_nobody() -> None:
     bench = Bench([*snapshot(5, pod("a", 1)), HOLD], resync=10.0)
     rare, never = Log(), Log()
@@ -395,7 +203,7 @@ async def test_indexes_may_be_added_while_it_runs() -> None:
         await tasks.start(bench.informer.run)
         bench.informer.add_indexers({"replicas": by_replicas})
         for index in ("early", "replicas"):
-            assert [_name(obj) for obj in bench.informer.lister.by_index(index, "3")] == ["a(1)"]
+            assert [shown(obj) for obj in bench.informer.lister.by_index(index, "3")] == ["a(1)"]
         bench.informer.close()
 
 
@@ -436,109 +244,3 @@ async def test_versions_that_cannot_be_compared_must_be_equal() -> None:
         await bench.informer.wait_for("x1")
         assert bench.informer.store.version == "x1"
         bench.informer.close()
-
-
-async def test_it_runs_once() -> None:
-    bench = Bench([*snapshot(5), HOLD])
-    async with anyio.create_task_group() as tasks:
-        await tasks.start(bench.informer.run)
-        with pytest.raises(RuntimeError, match="informer pods ran before"):
-            await bench.informer.run()
-        bench.informer.close()
-    with pytest.raises(RuntimeError, match="informer pods ran before"):
-        await bench.informer.run()
-    assert len(bench.source.requests) == 1
-
-
-async def test_after_its_end_it_can_be_read_and_nothing_else() -> None:
-    bench = Bench([*snapshot(5, pod("a", 1)), HOLD])
-    registration = bench.informer.add_handler(bench.log)
-    async with anyio.create_task_group() as tasks:
-        await tasks.start(bench.informer.run)
-        await settle()
-        bench.informer.close()
-    assert bench.content == {"a(1)"}
-    assert bench.informer.is_synced
-    await bench.informer.wait_synced()
-    bench.informer.remove_handler(registration)
-    with pytest.raises(ClosedError, match="handlers can be added before that"):
-        bench.informer.add_handler(bench.log)
-    with pytest.raises(ClosedError, match="ended before it was at version 6"):
-        await bench.informer.wait_for("6")
-
-
-async def test_one_that_was_closed_does_not_run() -> None:
-    bench = Bench()
-    bench.informer.close()
-    with pytest.raises(ClosedError, match="closed before it ran"):
-        await bench.informer.run()
-    with pytest.raises(ClosedError, match="ended before it was synced"):
-        await bench.informer.wait_synced()
-
-
-async def test_waits_end_with_the_informer() -> None:
-    bench = Bench([HOLD])
-    registration = bench.informer.add_handler(bench.log)
-    ended: list[str] = []
-
-    async def wait(what: Any) -> None:
-        with pytest.raises(ClosedError):
-            await what.wait_synced()
-        ended.append(type(what).__name__)
-
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(wait, bench.informer)
-        tasks.start_soon(wait, registration)
-        tasks.start_soon(bench.informer.run)
-        await settle()
-        bench.informer.close()
-    assert sorted(ended) == ["Registration", "SharedInformer"]
-
-
-@pytest.mark.parametrize("pause", [0.0, 0.5, 1.0, 2.0], ids=["opening", "listing", "synced", "watching"])
-async def test_cancelled_at_any_time_it_leaves_nothing_behind(pause: float) -> None:
-    async def stuck(told: Notification[Object]) -> None:
-        await anyio.sleep_forever()
-
-    bench = Bench([1.0, *snapshot(5, pod("a", 1)), 1.0, modified(pod("a", 10)), HOLD], resync=1.0)
-    registration = bench.informer.add_handler(stuck)
-    bench.informer.add_handler(bench.log)
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(bench.informer.run)
-        await bench.clock.advance(pause)
-        tasks.cancel_scope.cancel()
-    assert bench.source.pending == 0
-    assert bench.clock.next_timer is None
-    assert len(anyio.get_running_tasks()) == 1
-    assert registration.backlog == 0
-    with pytest.raises(ClosedError):
-        bench.informer.add_handler(bench.log)
-
-
-async def test_a_cancelled_wait_leaves_the_informer_as_it_was() -> None:
-    bench = Bench([1.0, *snapshot(5), HOLD])
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(bench.informer.run)
-        async with anyio.create_task_group() as waiting:
-            waiting.start_soon(bench.informer.wait_synced)
-            waiting.start_soon(bench.informer.wait_for, "9")
-            await settle()
-            waiting.cancel_scope.cancel()
-        await bench.clock.advance(1)
-        assert bench.informer.is_synced
-        bench.informer.close()
-
-
-async def test_what_is_no_error_of_the_source_comes_out_as_it_is() -> None:
-    class Faulty(NoHooks):
-        def reflector_listed(self, event: object, /) -> None:
-            raise ZeroDivisionError("a hook must not raise")
-
-    bench = Bench([*snapshot(5), HOLD], hooks=Faulty())
-    with pytest.raises(ZeroDivisionError):
-        await bench.informer.run()
-
-
-def test_the_queue_in_the_servers_order_is_not_there_yet() -> None:
-    with pytest.raises(ValueError, match="queue='in-order' is not there yet"):
-        Bench(queue="in-order")

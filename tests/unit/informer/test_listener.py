@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from kinformer.errors import ClosedError
-from kinformer.hooks import HandlerFailed, HandlerLagging, NoHooks, ObjectQuarantined
+from kinformer.hooks import HandlerFailed, HandlerLagging, ObjectQuarantined
 from kinformer.informer import Added, Deleted, Handler, Handlers, Notification, Registration, Updated
 from kinformer.informer._backlog import Coalesced, InOrder, Waiting
 from kinformer.informer._handlers import calls_of
@@ -17,6 +17,7 @@ from kinformer.informer._listener import Listener
 from kinformer.informer._views import Views
 from kinformer.meta import Object, Record, Resource
 from kinformer.testing import FakeClock, settle
+from tests.unit.informer.stage import Heard
 
 PODS = Resource.builtin("Pod")
 
@@ -27,20 +28,6 @@ class Spec(msgspec.Struct):
 
 class Model(msgspec.Struct):
     spec: Spec
-
-
-class Heard(NoHooks):
-    def __init__(self) -> None:
-        self.events: list[HandlerFailed | HandlerLagging | ObjectQuarantined] = []
-
-    def handler_failed(self, event: HandlerFailed, /) -> None:
-        self.events.append(event)
-
-    def handler_lagging(self, event: HandlerLagging, /) -> None:
-        self.events.append(event)
-
-    def object_quarantined(self, event: ObjectQuarantined, /) -> None:
-        self.events.append(event)
 
 
 def record(name: str, *, version: str = "1", replicas: object = 1) -> Record:

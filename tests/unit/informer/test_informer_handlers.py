@@ -1,0 +1,127 @@
+"""Handlers that come late, go early, are slow, or want it short."""
+
+import anyio
+
+from kinformer.informer import Handlers, Notification
+from kinformer.meta import Object
+from kinformer.testing import (
+    HOLD,
+    modified,
+    settle,
+)
+from tests.unit.informer.stage import Bench, Log, pod, snapshot
+
+
+async def test_a_late_handler_gets_what_is_there_and_then_every_change() -> None:
+    bench = Bench([*snapshot(5, pod("a", 1), pod("b", 2)), 1.0, modified(pod("a", 10)), HOLD])
+    async with anyio.create_task_group() as tasks:
+        await tasks.start(bench.informer.run)
+        registration = bench.informer.add_handler(bench.log)
+        flags = [registration.is_synced]
+        await settle()
+        assert [*flags, registration.is_synced] == [False, True]
+        await bench.clock.advance(1)
+        assert bench.log.take() == ["add a(1) initially", "add b(2) initially", "update a(1) to a(10)"]
+        bench.informer.close()
+
+
+async def test_one_handler_may_be_added_twice() -> None:
+    bench = Bench([*snapshot(5, pod("a", 1)), 1.0, modified(pod("a", 10)), HOLD])
+    first, second = (
+        bench.informer.add_handler(bench.log),
+        bench.informer.add_handler(bench.log, name="second"),
+    )
+    assert (first.name, second.name) == ("Log", "second")
+    async with anyio.create_task_group() as tasks:
+        await tasks.start(bench.informer.run)
+        await settle()
+        bench.informer.remove_handler(first)
+        await bench.clock.advance(1)
+        assert bench.log.take() == ["add a(1) initially", "add a(1) initially", "update a(1) to a(10)"]
+        bench.informer.close()
+
+
+async def test_a_removed_handler_finishes_its_call_and_gets_no_other() -> None:
+    gate = anyio.Event()
+    calls: list[str] = []
+
+    async def blocked(told: Notification[Object]) -> None:
+        calls.append("begun")
+        await gate.wait()
+        calls.append("ended")
+
+    bench = Bench([*snapshot(5, pod("a", 1), pod("b", 2)), HOLD])
+    registration = bench.informer.add_handler(blocked)
+    bench.informer.add_handler(bench.log)
+    async with anyio.create_task_group() as tasks:
+        await tasks.start(bench.informer.run)
+        await settle()
+        bench.informer.remove_handler(registration)
+        bench.informer.remove_handler(registration)
+        gate.set()
+        await settle()
+        bench.informer.close()
+    assert calls == ["begun", "ended"]
+    assert len(bench.log.take()) == 2
+
+
+async def test_a_registration_of_another_informer_is_no_matter() -> None:
+    bench, other = Bench([*snapshot(5, pod("a", 1)), HOLD]), Bench()
+    bench.informer.add_handler(bench.log)
+    bench.informer.remove_handler(other.informer.add_handler(bench.log))
+    async with anyio.create_task_group() as tasks:
+        await tasks.start(bench.informer.run)
+        await settle()
+        bench.informer.close()
+    assert bench.log.take() == ["add a(1) initially"]
+
+
+async def test_a_slow_handler_delays_nobody() -> None:
+    async def stuck(told: Notification[Object]) -> None:
+        await anyio.sleep_forever()
+
+    changes = [modified(pod("a", version)) for version in range(10, 200)]
+    bench = Bench([*snapshot(5, pod("a", 1)), 1.0, changes, HOLD])
+    registration = bench.informer.add_handler(stuck)
+    bench.informer.add_handler(bench.log)
+    async with anyio.create_task_group() as tasks:
+        await tasks.start(bench.informer.run)
+        await bench.clock.advance(1)
+        assert bench.content == {"a(199)"}
+        assert len(bench.log.take()) == 191
+        assert registration.backlog == 190
+        bench.informer.close()
+
+
+async def test_a_coalescing_handler_gets_what_is_left_of_a_burst() -> None:
+    gate = anyio.Event()
+    log = Log()
+
+    async def slow(told: Notification[Object]) -> None:
+        log(told)
+        await gate.wait()
+
+    changes = [modified(pod("a", version)) for version in range(10, 200)]
+    bench = Bench([*snapshot(5, pod("a", 1)), 1.0, changes, HOLD])
+    registration = bench.informer.add_handler(slow, coalesce=True)
+    async with anyio.create_task_group() as tasks:
+        await tasks.start(bench.informer.run)
+        await bench.clock.advance(1)
+        assert registration.backlog == 1
+        gate.set()
+        await settle()
+        assert log.take() == ["add a(1) initially", "update a(1) to a(199)"]
+        bench.informer.close()
+
+
+async def test_handlers_share_one_object_for_each_delivery() -> None:
+    bench = Bench([*snapshot(5, pod("a", 1)), HOLD])
+    seen: list[Object] = []
+    for _ in range(2):
+        bench.informer.add_handler(Handlers[Object](on_add=lambda told: seen.append(told.obj)))
+    async with anyio.create_task_group() as tasks:
+        await tasks.start(bench.informer.run)
+        await settle()
+        bench.informer.close()
+    first, second = seen
+    assert first is second
