@@ -45,6 +45,7 @@ _WRITE_LIMIT: Final = 34.0
 _COLLECTION_VERBS: Final = {"GET": "list", "HEAD": "list", "POST": "create", "DELETE": "deletecollection"}
 _OBJECT_VERBS: Final = {"GET": "get", "HEAD": "get", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 _SUBRESOURCE_VERBS: Final = {"GET": "get", "HEAD": "get", "PUT": "update", "PATCH": "patch"}
+_VERB_NAMES: Final = {"GET": "get", "POST": "create", "PUT": "update"}
 _REVIEWS: Final = {(review.group, review.version, review.plural): review for review in REVIEWS}
 
 
@@ -206,7 +207,8 @@ def _verb(request: Request, target: Target) -> str:
         is_elsewhere = served.namespaced and not target.namespace and verb not in {"list", "watch"}
         is_allowed = verb in served.verbs and not is_elsewhere
     if not is_allowed:
-        raise method_not_allowed(served, verb or request.method.lower(), is_custom=served.is_custom)
+        named = verb or _VERB_NAMES.get(request.method, request.method.lower())
+        raise method_not_allowed(served, named, is_custom=served.is_custom)
     return verb
 
 

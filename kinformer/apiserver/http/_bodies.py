@@ -108,9 +108,21 @@ def _yaml(body: bytes) -> Any:
 
     try:
         content = yaml.load(body, Loader=_loader())  # noqa: S506 -- a SafeLoader
-        return msgspec.json.decode(msgspec.json.encode(content))
+        return msgspec.json.decode(msgspec.json.encode(_with_text_keys(content)))
     except (yaml.YAMLError, UnicodeDecodeError, TypeError, ValueError, RecursionError) as error:
         raise bad_request(f"the body cannot be read as YAML: {error}") from error
+
+
+def _with_text_keys(value: Any) -> Any:
+    """The value with its keys as text, as sigs.k8s.io/yaml makes them: the key ``on`` becomes ``"true"``."""
+    if isinstance(value, list):
+        return [_with_text_keys(item) for item in value]
+    if isinstance(value, dict):
+        return {
+            str(key).lower() if isinstance(key, bool) else str(key): _with_text_keys(item)
+            for key, item in value.items()
+        }
+    return value
 
 
 @cache
