@@ -81,8 +81,7 @@ class ApiServer:
         try:
             await tasks.start(self._housekeeping.run)
         except BaseException as error:
-            tasks.cancel_scope.cancel()
-            await tasks.__aexit__(type(error), error, error.__traceback__)
+            await _leave(tasks, error)
             raise
         self._tasks = tasks
         return self
@@ -95,9 +94,17 @@ class ApiServer:
     ) -> None:
         tasks, self._tasks = self._tasks, None
         self._app.close()
-        if tasks is None:
-            return
-        tasks.cancel_scope.cancel()
-        if isinstance(exc_value, Exception):  # the group would wrap it; it goes on by itself
-            exc_type = exc_value = traceback = None
-        await tasks.__aexit__(exc_type, exc_value, traceback)
+        if tasks is not None:
+            await _leave(tasks, exc_value)
+
+
+async def _leave(tasks: TaskGroup, error: BaseException | None) -> None:
+    """End a task group; the error of a block goes on by itself, since the group would wrap it."""
+    tasks.cancel_scope.cancel()
+    cancelled = None if error is None or isinstance(error, Exception) else error
+    try:
+        await tasks.__aexit__(type(cancelled) if cancelled else None, cancelled, None)
+    except BaseExceptionGroup as group:
+        if len(group.exceptions) > 1:
+            raise
+        raise group.exceptions[0] from None  # one loop failed: its error is the whole story
