@@ -50,12 +50,7 @@ class Scope:
             raise ValueError(
                 f"a cache of several namespaces {names} is not supported yet: name one, or none for all"
             )
-        if not isinstance(labels, str):
-            return cls(names, labels)
-        try:
-            return cls(names, LabelSelector.parse(labels))
-        except ValueError as error:
-            raise ValueError(f"labels={labels!r}: {error}") from error
+        return cls(names, LabelSelector.parse(labels) if isinstance(labels, str) else labels)
 
 
 @dataclass(frozen=True, slots=True)

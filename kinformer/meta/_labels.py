@@ -126,9 +126,12 @@ class LabelSelector:
         """Read the query form, such as ``app=web,tier in (front,back),!legacy``.
 
         Raises:
-            ValueError: The text does not follow the grammar; the message has what was found and what was expected.
+            ValueError: The text does not follow the grammar; the message has the text, what was found and what was expected.
         """
-        return cls(tuple(_Parser(text).selector()))
+        try:
+            return cls(tuple(_Parser(text).selector()))
+        except ValueError as error:
+            raise ValueError(f"{error}, in label selector {text!r}") from None
 
     @classmethod
     def from_labels(cls, labels: Mapping[str, str]) -> Self:
