@@ -20,9 +20,11 @@ from kinformer.meta import Resource
 from kinformer.system_clock import SystemClock
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from kinformer.cli._stage import Stage
 
-__all__ = ["demo"]
+__all__ = ["demo", "verdict"]
 
 _PATIENCE: Final = 10.0
 """Seconds that the controller gets to put the world in order after each step."""
@@ -49,10 +51,16 @@ def demo() -> int:
 
     console = Console(highlight=False)
     stage: Stage = LiveStage(console) if console.is_terminal else PlainStage(console)
-    faults = anyio.run(partial(_play, stage, SystemClock()))
+    return verdict(console, anyio.run(partial(_play, stage, SystemClock())))
+
+
+def verdict(console: "Console", faults: Sequence[str]) -> int:
+    """Say how it ended, with what is wrong; the exit code."""
     for fault in faults:
         console.print(f"wrong: {fault}", markup=False, soft_wrap=True)
-    console.print("The world is what it should be." if not faults else "The world is not what it should be.")
+    console.print(
+        "The world is not what it should be." if faults else "The world is what it should be.", soft_wrap=True
+    )
     return 1 if faults else 0
 
 

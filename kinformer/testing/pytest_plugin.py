@@ -123,9 +123,7 @@ class _Keeper(Generic[C]):
             if self._failure is None:
                 await test()
         finally:
-            test_task, self._test = self._test, None
-            if self._failure is not None and test_task is not None:
-                test_task.uncancel()
+            self._test = None
             self._report()
 
     async def _keep(self) -> None:

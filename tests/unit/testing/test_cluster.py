@@ -149,6 +149,49 @@ async def test_a_reconcile_that_hangs_is_cancelled_when_the_grace_is_over() -> N
         assert ended == [left + 3]
 
 
+async def test_leaving_takes_no_time_when_nothing_runs_and_lets_a_reconcile_finish() -> None:
+    finished: list[float] = []
+
+    async def work(_: Request) -> None:
+        await cluster.clock.sleep(2)
+        finished.append(cluster.clock.monotonic())
+
+    async with Cluster() as cluster:
+        controller = Controller("work", work).watches(PODS)
+        async with cluster.running(controller, grace=3):
+            start = cluster.clock.monotonic()
+        assert cluster.clock.monotonic() == start
+        await cluster.create(pod("web"))
+        async with cluster.running(controller, grace=3):
+            await settle()
+            start = cluster.clock.monotonic()
+        assert finished == [start + 2]
+        assert cluster.clock.monotonic() == start + 2
+
+
+async def test_a_clean_up_that_takes_time_gets_it_when_the_block_fails() -> None:
+    cleaned: list[bool] = []
+
+    async def work(_: Request) -> None:
+        try:
+            await anyio.sleep_forever()
+        finally:
+            with anyio.CancelScope(shield=True):
+                await cluster.clock.sleep(1)
+                cleaned.append(True)
+
+    async with Cluster(pod("web")) as cluster:
+
+        async def block() -> None:
+            async with cluster.running(Controller("work", work).watches(PODS)):
+                await settle()
+                raise KeyError("my own")
+
+        with pytest.raises(KeyError, match="my own"):
+            await block()
+    assert cleaned == [True]
+
+
 class Broken:
     """A limiter with a bug: the fault of nobody but whoever wrote it, so it must not be retried."""
 
