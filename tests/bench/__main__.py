@@ -2,7 +2,7 @@
 
 import sys
 
-from tests.bench import imports, objects
+from tests.bench import imports, objects, pipeline, queues
 
 
 def main(arguments: list[str]) -> int:
@@ -12,7 +12,8 @@ def main(arguments: list[str]) -> int:
         return 2
     rounds = 5 if arguments else 15
     results = [imports.run(rounds)]
-    results += [comparison.run(rounds) for comparison in objects.comparisons()]
+    for room in (objects, queues, pipeline):
+        results += [comparison.run(rounds) for comparison in room.comparisons()]
     return 0 if all(results) else 1
 
 
