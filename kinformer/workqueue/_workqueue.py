@@ -125,6 +125,7 @@ class WorkQueue(Generic[K]):
         self._timer_due = math.inf
         self._getters: deque[anyio.Event] = deque()  # one for each get() that waits and was not woken
         self._idle: anyio.Event | None = None  # all drain() calls wait for this one
+        self._woken = 0  # how many get() calls were woken and have not gone on yet
         self._taken_in_a_row = 0
         self._is_shut_down = False
 
@@ -200,8 +201,8 @@ class WorkQueue(Generic[K]):
         self._ready.done(key)
         if self._meter is not None:
             self._meter.done(key)
-        if self._getters and self._ready:
-            self._getters.popleft().set()
+        if self._getters:
+            self._wake_one()
         if self._idle is not None and self._ready.is_idle:
             self._idle.set()
             self._idle = None
@@ -227,6 +228,7 @@ class WorkQueue(Generic[K]):
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+        self._woken += len(self._getters)
         while self._getters:
             self._getters.popleft().set()
 
@@ -261,8 +263,8 @@ class WorkQueue(Generic[K]):
             return
         if self._meter is not None:
             self._meter.added(key, self._ready.depth)
-        if self._getters and self._ready:
-            self._getters.popleft().set()
+        if self._getters:
+            self._wake_one()
 
     async def _wait_for_key(self) -> None:
         """Wait until woken, which is a hint: another worker may have been quicker."""
@@ -271,11 +273,19 @@ class WorkQueue(Generic[K]):
         try:
             await woken.wait()
         except BaseException:
-            if not woken.is_set():
+            if woken.is_set():  # woken and cancelled at once: the hint goes to the next
+                self._woken -= 1
+                self._wake_one()
+            else:
                 self._getters.remove(woken)
-            elif self._getters and self._ready:  # woken and cancelled at once: the hint goes to the next
-                self._getters.popleft().set()
             raise
+        self._woken -= 1
+
+    def _wake_one(self) -> None:
+        """Wake the longest waiting getter, if there is a key that no woken getter is on its way to."""
+        if self._getters and len(self._ready) > self._woken:
+            self._woken += 1
+            self._getters.popleft().set()
 
     def _set_timer(self, when: float) -> None:
         timer = self._clock.call_at(when, self._let_in)

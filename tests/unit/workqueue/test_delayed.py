@@ -73,6 +73,17 @@ def test_a_stale_entry_does_not_count_as_the_next_one() -> None:
     assert delayed.next_due == 9.0
 
 
+def test_a_stale_entry_behind_another_key_does_not_bring_its_own_key_early() -> None:
+    delayed = Delayed[str]()
+    delayed.add("x", 10.0)
+    delayed.add("x", 5.0)
+    delayed.add("y", 7.0)
+    assert delayed.take_due(5.0, 10) == ["x"]
+    delayed.add("x", 12.0)
+    assert delayed.take_due(11.0, 10) == ["y"]
+    assert delayed.take_due(12.0, 10) == ["x"]
+
+
 def test_bringing_one_key_forward_for_ever_does_not_grow_the_heap() -> None:
     delayed = Delayed[str]()
     delayed.add("y", 0.0)

@@ -178,6 +178,24 @@ async def test_each_key_wakes_one_waiter() -> None:
         queue.shut_down()
 
 
+async def test_a_key_that_cannot_be_taken_yet_wakes_nobody() -> None:
+    queue = queue_of("a")
+    await queue.get()
+    async with anyio.create_task_group() as group:
+        getters = [Getter(queue) for _ in range(3)]
+        for getter in getters:
+            group.start_soon(getter.run)
+        await settle()
+        queue.add("b")
+        queue.add("a")
+        assert len(queue._getters) == 2
+        await settle()
+        queue.done("a")
+        await settle()
+        assert [getter.got for getter in getters] == ["b", "a", None]
+        queue.shut_down()
+
+
 async def test_a_waiter_that_comes_too_late_waits_on() -> None:
     queue = queue_of()
     async with anyio.create_task_group() as group:
