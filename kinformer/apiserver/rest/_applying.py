@@ -91,7 +91,7 @@ class Applier:
             merged = lay_over(live, _stripped(target, config), served.shape)
             shown = visible(served, merged, target.subresource)
             kept = claims.union(*(owned.paths for owned in others.values()))
-            pruned = remove_paths(shown, _unwanted(before - claims, kept), served.shape)
+            pruned = remove_paths(shown, _unwanted(before - claims, kept), served.shape, held=kept)
             merged = _replaced(merged, shown, pruned)
             if not served.is_custom:
                 drop_empty(merged)

@@ -31,28 +31,31 @@ def lay_over(live: Any, config: Any, shape: Shape, path: str = "") -> Any:
     return config
 
 
-def remove_paths(value: Any, doomed: AbstractSet[Path], shape: Shape) -> Any:
+def remove_paths(
+    value: Any, doomed: AbstractSet[Path], shape: Shape, *, held: AbstractSet[Path] = frozenset()
+) -> Any:
     """The value without the members at these paths; a container that loses its last member goes too.
 
-    The keys of an item that stays are never taken from it.
+    The keys of an item that stays are never taken from it, and a container at a ``held`` path stays though empty.
     """
-    branches: dict[str, set[Path]] = {}
-    for path in doomed:
-        branches.setdefault(path[0], set()).add(path[1:])
+    branches = _branches(doomed)
     if not branches:
         return value
+    holds = _branches(held)
     if isinstance(value, dict):
         members: dict[str, Any] = {}
         for key, item in value.items():
-            kept = _without(item, branches.get(f"f:{key}"), shape.child(key))
+            element = f"f:{key}"
+            kept = _without(item, branches.get(element), shape.child(key), holds.get(element, set()))
             if kept is not _GONE:
                 members[key] = kept
         return members
     if isinstance(value, list):
-        kept_items = [
-            _without(item, _spare_keys(branches.get(shape.identity(item)), shape), shape.item)
-            for item in value
-        ]
+        kept_items = []
+        for item in value:
+            element = shape.identity(item)
+            branch = _spare_keys(branches.get(element), shape)
+            kept_items.append(_without(item, branch, shape.item, holds.get(element, set())))
         return [item for item in kept_items if item is not _GONE]
     return value
 
@@ -60,12 +63,21 @@ def remove_paths(value: Any, doomed: AbstractSet[Path], shape: Shape) -> Any:
 _GONE = object()
 
 
-def _without(value: Any, doomed: set[Path] | None, shape: Shape) -> Any:
+def _branches(paths: AbstractSet[Path]) -> dict[str, set[Path]]:
+    """Paths by their first element, each without it."""
+    found: dict[str, set[Path]] = {}
+    for path in paths:
+        if path:
+            found.setdefault(path[0], set()).add(path[1:])
+    return found
+
+
+def _without(value: Any, doomed: set[Path] | None, shape: Shape, held: set[Path]) -> Any:
     if doomed is None:
         return value
-    if () in doomed:
+    if () in doomed or (() not in held and _is_emptied(value, doomed, shape)):
         return _GONE
-    return _GONE if _is_emptied(value, doomed, shape) else remove_paths(value, doomed, shape)
+    return remove_paths(value, doomed, shape, held=held)
 
 
 def _is_emptied(value: Any, doomed: set[Path], shape: Shape) -> bool:
