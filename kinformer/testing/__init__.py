@@ -1,4 +1,8 @@
-"""What users and we test with: a clock that a test moves, a cluster in memory, builders."""
+"""What users and we test with: a cluster in memory, a clock that a test moves, builders.
+
+Beside these, pytest finds a ``cluster`` fixture by itself (``kinformer.testing.pytest_plugin``, whose ``cluster_for``
+makes fixtures with content), and ``kinformer.testing.strategies`` has hypothesis strategies.
+"""
 
 from kinformer.testing._builders import (
     config_map,
