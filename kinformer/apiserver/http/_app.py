@@ -202,7 +202,7 @@ def _verb(request: Request, target: Target) -> str:
         is_allowed = verb in served.verbs
     else:
         verb = _COLLECTION_VERBS.get(request.method, "")
-        if request.method == "GET" and Query(request.url.query).flag("watch"):
+        if request.method == "GET" and Query.of(request.scope).flag("watch"):
             verb = "watch"
         is_elsewhere = served.namespaced and not target.namespace and verb not in {"list", "watch"}
         is_allowed = verb in served.verbs and not is_elsewhere

@@ -1,8 +1,8 @@
 """Query parameters, read the way the real server reads them (rule H-6)."""
 
 import re
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, Self
 from urllib.parse import parse_qsl
 
 from kinformer.apiserver.registry import StatusError
@@ -23,6 +23,11 @@ class Query:
         self._values: dict[str, list[str]] = {}
         for name, value in parse_qsl(text, keep_blank_values=True):
             self._values.setdefault(name, []).append(value)
+
+    @classmethod
+    def of(cls, scope: Mapping[str, Any]) -> Self:
+        """The parameters of an ASGI scope."""
+        return cls(scope["query_string"].decode("latin-1"))
 
     def text(self, name: str) -> str:
         """A parameter as it is; ``""`` where it is absent."""

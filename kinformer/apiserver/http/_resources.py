@@ -15,7 +15,7 @@ from kinformer.apiserver.http._columns import columns_of
 from kinformer.apiserver.http._options import delete_options, list_options, write_options
 from kinformer.apiserver.http._query import Query
 from kinformer.apiserver.http._replies import json_reply, not_acceptable, warning_headers
-from kinformer.apiserver.http._reviews import answer
+from kinformer.apiserver.http._reviews import REVIEWS, answer
 from kinformer.apiserver.http._views import INCLUDES, metadata_list, metadata_only, table
 from kinformer.apiserver.http._watching import (
     Frame,
@@ -131,7 +131,7 @@ class Resources:
             "CreateOptions", exchange.query, user_agent=exchange.user_agent, warn=exchange.warnings.append
         )
         content = decode_object(exchange.content_type, await read_body(exchange.request))
-        if target.served.verbs == ("create",):
+        if target.served in REVIEWS:
             return exchange.reply(answer(target.served, content), form=form, status=201)
         stored = await self._verbs.create(target, content, options)
         return exchange.reply(stored.json, form=form, status=201)
@@ -196,7 +196,7 @@ class _Exchange:
     def __init__(self, request: Request, target: Target) -> None:
         self.request = request
         self.target = target
-        self.query = Query(request.url.query)
+        self.query = Query.of(request.scope)
         self.user_agent = request.headers.get("User-Agent", "")
         self.content_type = request.headers.get("Content-Type", "")
         self.warnings: list[str] = [target.served.deprecation] if target.served.deprecation else []
