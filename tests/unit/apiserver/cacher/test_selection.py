@@ -1,0 +1,32 @@
+"""Selector transitions: rules X-6 and X-7."""
+
+import pytest
+
+from kinformer.apiserver.cacher import select
+from kinformer.apiserver.storage import Change, KeyValue
+
+OLD, NEW = KeyValue("/a", b"old", 2, 2), KeyValue("/a", b"new", 2, 5)
+
+
+@pytest.mark.parametrize(
+    ("previous", "current", "matching", "seen"),
+    [
+        (None, NEW, {NEW}, ("ADDED", NEW)),
+        (None, NEW, set(), None),
+        (OLD, NEW, {NEW}, ("ADDED", NEW)),
+        (OLD, NEW, {OLD, NEW}, ("MODIFIED", NEW)),
+        (OLD, NEW, {OLD}, ("DELETED", OLD)),
+        (OLD, NEW, set(), None),
+        (OLD, None, {OLD}, ("DELETED", OLD)),
+        (OLD, None, set(), None),
+    ],
+)
+def test_what_a_watcher_sees_of_a_change(
+    previous: KeyValue | None,
+    current: KeyValue | None,
+    matching: set[KeyValue],
+    seen: tuple[str, KeyValue] | None,
+) -> None:
+    found = select(Change(5, "/a", current, previous), matching.__contains__)
+    assert (found and (found.type, found.value)) == seen
+    assert found is None or found.version == 5
