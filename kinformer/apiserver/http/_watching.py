@@ -4,7 +4,7 @@ https://kubernetes.io/docs/reference/using-api/api-concepts/#efficient-detection
 """
 
 import logging
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Final
 
@@ -28,6 +28,9 @@ Frame = Callable[[Event], bytes]
 
 STREAMS: Final = "kinformer.streams"
 """The ASGI extension under which a server passes ``Streams`` of its own, so that it can end what it serves."""
+
+_PIECE: Final = 1024 * 1024
+"""Bytes from which on a batch is sent in several pieces: the first state of a large collection is one batch."""
 
 _HEADERS: Final = ((b"content-type", b"application/json"), (b"cache-control", b"no-cache, private"))
 _END: Final = {"type": "http.response.body", "body": b"", "more_body": False}
@@ -59,7 +62,7 @@ class Streams:
 
 
 class WatchStream:
-    """An ASGI response: one line for each event, one ``send`` for each batch.
+    """An ASGI response: one line for each event, one ``send`` for each batch of up to 1 MiB.
 
     The head goes out before the first event. The client's disconnect ends the watch at once. A failure inside is an
     ERROR event and the end.
@@ -115,8 +118,8 @@ class WatchStream:
                 tasks.start_soon(_end_on_disconnect, receive, scope)
                 try:
                     async for batch in batches:
-                        if batch:
-                            await send(_body(b"".join(map(self._frame, batch))))
+                        for piece in _pieces(map(self._frame, batch)):
+                            await send(_body(piece))
                 except StatusError as error:
                     await send(_body(_error_line(error)))
                 except Exception as error:  # noqa: BLE001 -- whatever it is, the client hears of it
@@ -166,6 +169,20 @@ def table_frames(columns: Sequence[Column], *, version: str, include: str, clock
         return _line(event.type, shown)
 
     return frame
+
+
+def _pieces(lines: Iterable[bytes]) -> Iterator[bytes]:
+    """The lines put together, in one piece if it is not too large."""
+    waiting: list[bytes] = []
+    size = 0
+    for line in lines:
+        waiting.append(line)
+        size += len(line)
+        if size >= _PIECE:
+            yield b"".join(waiting)
+            waiting, size = [], 0
+    if waiting:
+        yield b"".join(waiting)
 
 
 async def _end_on_disconnect(receive: Receive, scope: anyio.CancelScope) -> None:

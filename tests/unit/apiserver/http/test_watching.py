@@ -270,6 +270,13 @@ async def test_a_failure_inside_is_an_error_event_and_the_end_e_3(
     assert not source.is_open
 
 
+async def test_a_large_batch_comes_in_several_pieces() -> None:
+    source = Source([[Event("ADDED", {"x": "y" * 400_000}) for _ in range(5)]])
+    async with app_of(source, Streams()) as client, client.stream("GET", "/") as response:
+        pieces = response.aiter_raw()
+        assert [(await anext(pieces)).count(b"\n") for _ in range(2)] == [3, 2]
+
+
 async def test_a_server_ends_the_streams_that_it_passed_through() -> None:
     streams = Streams()
     source = Source([[Event("ADDED", {"x": 1})]])
