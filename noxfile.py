@@ -63,7 +63,16 @@ def soak(session: nox.Session) -> None:
     """Run each seeded scenario with 200 seeds, and each state machine ten times as long."""
     session.install("-e", ".[apiserver,cli,test]", *TESTS)
     session.run(
-        "pytest", "-n", "auto", "--seeds", "200", "--timeout", "900", "tests/scenario", "tests/stateful", *session.posargs
+        "pytest",
+        "-n",
+        "auto",
+        "--seeds",
+        "200",
+        "--timeout",
+        "900",
+        "tests/scenario",
+        "tests/stateful",
+        *session.posargs,
     )
 
 

@@ -34,7 +34,7 @@ async def main() -> None:
     existing = [pod(f"web-{n}", labels={"app": "web"}, phase="Pending") for n in range(2)]
     async with Cluster(*existing, pod("db-0", labels={"app": "db"})) as cluster:
         pods = cluster.client.resource(PODS)
-        informer = SharedInformer(pods.without_retries(), indexers={"app": by_app}, clock=cluster.clock)
+        informer = SharedInformer(pods, indexers={"app": by_app}, clock=cluster.clock)
         informer.add_handler(tell)
         async with anyio.create_task_group() as tasks:
             await tasks.start(informer.run)  # returns once the first list is in the cache
