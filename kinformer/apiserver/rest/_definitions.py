@@ -1,6 +1,7 @@
 """Definitions: what the life of a custom resource definition makes of what is served (rules C-3 to C-5)."""
 
 from collections.abc import Awaitable, Callable
+from copy import deepcopy
 from datetime import datetime
 from typing import Any
 
@@ -40,15 +41,31 @@ class Definitions:
 
     def prepare(self, content: dict[str, Any], now: datetime) -> None:
         """Fill in what the server adds to a definition, in place."""
+        content["status"] = deepcopy(
+            content.get("status") or {}
+        )  # that of the stored object, which is compared with
         prepare_definition(content, taken=self._objects.registry.served(), now=timestamp(now))
 
     def publish(self, content: dict[str, Any]) -> None:
         """Serve what a definition says, now that it is stored."""
         self._objects.registry.put_custom(content["metadata"]["name"], served_by(content))
 
-    def withdraw(self, name: str) -> None:
-        """Serve it no longer."""
+    async def withdraw(self, name: str) -> None:
+        """Serve it no longer, now that it is gone, and let those have its names that waited for them (rule C-4)."""
         self._objects.registry.remove_custom(name)
+        for value in (await self._objects.kv.range(self._served.prefix())).items:
+            content = decode(value)
+            before = deepcopy(content)
+            self.prepare(content, self._objects.clock.now())
+            if content == before:
+                continue
+            try:
+                await self._objects.kv.put(
+                    value.key, StoredObject.encode(content), expected=value.mod_revision
+                )
+            except StaleError:
+                continue  # whoever came in between has decided on the same names
+            self.publish(content)
 
     def mark(self, content: dict[str, Any], now: datetime) -> None:
         """Note in a definition that is being deleted what is being waited for, in place."""
@@ -93,7 +110,7 @@ class Definitions:
                     )
                 else:
                     await self._objects.kv.delete(value.key, expected=value.mod_revision)
-                    self.withdraw(name)
+                    await self.withdraw(name)
             except StaleError:
                 continue
             return

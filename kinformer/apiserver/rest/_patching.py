@@ -5,6 +5,7 @@ from typing import Any
 from kinformer.apiserver.cacher import StoredObject
 from kinformer.apiserver.registry import FieldProblem, StatusError, bad_request, invalid_options
 from kinformer.apiserver.rest._applying import Applier
+from kinformer.apiserver.rest._intake import drop_empty
 from kinformer.apiserver.rest._json_patch import json_patch
 from kinformer.apiserver.rest._merge_patch import merge_patch
 from kinformer.apiserver.rest._options import PatchKind, Target, WriteOptions
@@ -58,6 +59,12 @@ def patched(target: Target, kind: PatchKind, old: dict[str, Any], patch: Any) ->
     for field in ("kind", "apiVersion"):
         if new.get(field) != old[field]:
             raise bad_request(f"the patch must not change {field} from {old[field]!r} to {new.get(field)!r}")
+    if metadata.get("name") != target.name:
+        raise bad_request(
+            f"the name of the object ({metadata.get('name')}) does not match the name on the URL ({target.name})"
+        )
+    if not target.served.is_custom:
+        drop_empty(new)
     return new
 
 

@@ -141,7 +141,7 @@ class Writer:
             change = await self._objects.kv.delete(value.key, expected=value.mod_revision)
             assert change is not None  # noqa: S101 -- a missing key would have been stale
             if is_definition(served):
-                self._definitions.withdraw(target.name)
+                await self._definitions.withdraw(target.name)
             elif served.is_custom:
                 await self._definitions.finish(served)
             return StoredObject.of(new, change.revision)

@@ -267,6 +267,10 @@ async def test_c4_a_name_that_is_taken_is_not_accepted(verbs: Verbs, at: At, reg
         "Established": ("False", "NotAccepted"),
     }
     assert registry.find("example.dev", "v1", "gadgets") is None
+    await verbs.delete(at("customresourcedefinitions", "", "widgets.example.dev"), DELETE)
+    assert registry.find("example.dev", "v1", "gadgets") is not None
+    again = await verbs.get(at("customresourcedefinitions", "", "gadgets.example.dev"))
+    assert {c["status"] for c in again.content["status"]["conditions"]} == {"True"}
 
 
 async def test_definitions_in_the_storage_are_served_after_a_restart(
