@@ -284,3 +284,46 @@ async def test_at_most_ten_updaters_are_told_apart(maps: Hands, clock: FakeClock
     found = owners(await maps.verbs.get(maps.target))
     assert len(found) == 11
     assert found["ancient-changes Update"] == {"f:data": {".": {}, "f:x": {}, "f:k0": {}, "f:k1": {}}}
+
+
+async def test_a_custom_kind_merges_as_its_schema_says(verbs: Verbs, at: At) -> None:
+    item = {"type": "object", "properties": {"name": {"type": "string"}, "x": {"type": "integer"}}}
+    keyed = {"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"]}
+    spec = {
+        "type": "object",
+        "properties": {
+            "items": {"type": "array", "items": item, **keyed},
+            "tags": {"type": "array", "items": {"type": "string"}, "x-kubernetes-list-type": "set"},
+            "plain": {"type": "array", "items": {"type": "string"}},
+        },
+    }
+    version = {
+        "name": "v1",
+        "served": True,
+        "storage": True,
+        "schema": {"openAPIV3Schema": {"type": "object", "properties": {"spec": spec}}},
+    }
+    names = {"plural": "widgets", "kind": "Widget"}
+    crd = {"group": "example.dev", "scope": "Namespaced", "names": names, "versions": [version]}
+    await verbs.create(
+        at("customresourcedefinitions"), {"metadata": {"name": "widgets.example.dev"}, "spec": crd}, WRITE
+    )
+    hands = Hands(verbs, at("widgets", "default", "a"))
+
+    def widget(**spec: Any) -> dict[str, Any]:
+        return {"kind": "Widget", "apiVersion": "example.dev/v1", "metadata": {"name": "a"}, "spec": spec}
+
+    await hands.apply("m", widget(items=[{"name": "a", "x": 1}], tags=["t"], plain=["p"]))
+    both = await hands.apply("n", widget(items=[{"name": "b", "x": 2}], tags=["u"]))
+    assert both.content["spec"] == {
+        "items": [{"name": "a", "x": 1}, {"name": "b", "x": 2}],
+        "tags": ["t", "u"],
+        "plain": ["p"],
+    }
+    with pytest.raises(StatusError, match=r'conflict with "m": \.spec\.plain'):
+        await hands.apply("n", widget(plain=["q"]))
+    left = await hands.apply("m", widget(plain=["p"]))
+    assert left.content["spec"] == {"items": [{"name": "b", "x": 2}], "tags": ["u"], "plain": ["p"]}
+    assert left.content["metadata"]["generation"] == 3
+    edited = await hands.edit({"spec": {"more": 1, "tags": ["u", "v"]}})
+    assert owners(edited)["editor Update"] == {"f:spec": {"f:tags": {'v:"v"': {}}}}
