@@ -26,8 +26,8 @@ class WatchStream:
     """An async iterator over batches of events, which ends at its deadline, after an error, or with its resource.
 
     There is no queue: it reads on when it is asked for more, and a reader that falls behind the history of the storage
-    gets a 410. Bookmarks are what the timer asks for: progress of the storage's watch, made visible (rule X-9). As in
-    the real server there are none before anything has happened since the start.
+    gets a 410. Bookmarks are what the timer asks for: progress of the storage's watch, made visible (rule X-9). They come
+    though nothing happens, as a real server's do whose etcd reports its progress: silence means a dead connection.
 
     Args:
         objects: Where the objects are.
@@ -56,7 +56,6 @@ class WatchStream:
         self._random = random
         self._pending: Iterator[Event] = iter(())
         self._watch: Watch | None = None
-        self._origin = 0
         self._version = 0
         self._is_bookmark_due = False
         self._timer: Timer | None = None
@@ -81,7 +80,7 @@ class WatchStream:
     def follow(self, watch: Watch, revision: int) -> None:
         """Show the changes of a watch, which begins behind ``revision``."""
         self._watch = watch
-        self._origin = self._version = revision
+        self._version = revision
         self._unsubscribe = self._objects.registry.subscribe(watch.request_progress)
         self._set_timer()
 
@@ -127,8 +126,7 @@ class WatchStream:
                 yield Event(seen.type, self._objects.view(self._served, seen.value, seen.version))
         if self._is_bookmark_due:
             self._is_bookmark_due = False
-            if batch.revision > self._origin:
-                yield self._bookmark(batch.revision)
+            yield self._bookmark(batch.revision)
 
     def _bookmark(self, revision: int, metadata: dict[str, Any] | None = None) -> Event:
         meta = {"resourceVersion": str(revision), **(metadata or {})}
