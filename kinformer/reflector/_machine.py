@@ -7,11 +7,19 @@ A *cycle* is a snapshot (by watch-list or by LIST) and the watches that follow i
 a refused watch-list is answered by another kind of request at once; everything else goes through ``Waiting``.
 """
 
+import math
 from dataclasses import dataclass, replace
 from enum import Enum, auto
 from typing import Final, TypeAlias
 
-from kinformer.errors import ApiError, ExpiredError, FutureVersionError, ThrottledError, TransportError
+from kinformer.errors import (
+    ApiError,
+    ExpiredError,
+    FutureVersionError,
+    NotFoundError,
+    ThrottledError,
+    TransportError,
+)
 from kinformer.meta import ANY, LATEST
 
 __all__ = [
@@ -42,6 +50,9 @@ PAGE_SIZE: Final = 500
 
 _REFUSALS: Final = frozenset({400, 405, 406, 415, 422})
 """How servers that know no watch-list refuse one. 401, 403, 404 and 5xx would refuse a LIST just as well."""
+
+_MISSING: Final = 10.0
+"""The longest wait for a kind that the server does not know: as often as the budget of openings allows."""
 
 _PATIENCE: Final = 3
 """Watch-lists that may break in a row before one cycle starts with a LIST, in case only the watch-list is broken."""
@@ -131,6 +142,14 @@ class Waiting:
     def at_least(self) -> float:
         """Seconds that the server asked us to wait (``Retry-After``); 0 where it did not."""
         return (self.error.retry_after or 0.0) if isinstance(self.error, ApiError) else 0.0
+
+    @property
+    def at_most(self) -> float:
+        """Seconds that we wait however often it went wrong before; infinite but for a kind that is not there.
+
+        A server that answers 404 is well, and somebody may be about to apply the definition.
+        """
+        return _MISSING if isinstance(self.error, NotFoundError) else math.inf
 
 
 State: TypeAlias = Active | Waiting

@@ -188,6 +188,7 @@ class Reflector:
 
     async def _wait(self, state: Waiting) -> Outcome:
         delay = self._backoff.fail(self._clock.monotonic(), at_least=state.at_least)
+        delay = min(delay, state.at_most)
         self._report.failed(state.failed, state.then, state.error, delay)
         await self._clock.sleep(delay)
         return Rested()

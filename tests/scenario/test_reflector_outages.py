@@ -59,10 +59,10 @@ async def test_whatever_fails_is_tried_for_ever_and_recovers_by_itself(
     watch_list: bool, error: Exception, condition: str
 ) -> None:
     alive: list[StreamStep] = [60.0, bookmark("30")] * 5
-    errors = [error] * 20
+    errors = [error] * 40
     stage = Stage(
         lists=[*errors, page(pod("a", "1"), version="30")],
-        watches=[*errors, [END, *alive], *[alive] * 5] if watch_list else [alive] * 6,
+        watches=[*errors, [END, *alive], *[alive] * 12] if watch_list else [alive] * 13,
         watch_list=watch_list,
     )
     async with stage.running(300.0):
@@ -70,10 +70,18 @@ async def test_whatever_fails_is_tried_for_ever_and_recovers_by_itself(
         assert stage.sink.story == []
         since = stage.reflector.conditions[condition].since
         assert since == 0.0
-        await stage.clock.advance(1500.0)
+        await stage.clock.advance(2400.0)
         assert stage.true() == {"Synced"}
         assert stage.reflector.conditions[condition].since > 300.0
     assert stage.reflector.version == "30"
+
+
+async def test_a_kind_that_is_not_there_yet_is_asked_for_about_every_ten_seconds() -> None:
+    missing = NotFoundError(404, "NotFound", "the server could not find the requested resource")
+    stage = Stage(lists=repeat(missing), watches=[], watch_list=False)
+    await stage.play(600.0)
+    assert 55 <= len(stage.source.lists) <= 66
+    assert max(gaps(stage.source.lists)) <= 10.0
 
 
 @pytest.mark.parametrize(
