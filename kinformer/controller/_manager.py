@@ -11,11 +11,11 @@ from anyio.abc import TaskStatus
 from kinformer.client import Client
 from kinformer.clock import Clock
 from kinformer.controller._controller import Controller
-from kinformer.controller._groups import sole
 from kinformer.controller._runner import ControllerRunner, Reach
 from kinformer.hooks import Hooks, NoHooks
 from kinformer.informer import InformerFactory
 from kinformer.system_clock import SystemClock
+from kinformer.tasks import open_task_group
 
 __all__ = ["Manager"]
 
@@ -110,11 +110,6 @@ class Manager:
         try:
             async with AsyncExitStack() as resources:
                 await self._run(await self._opened(client, resources), task_status)
-        except BaseExceptionGroup as group:
-            error = sole(group)
-            if error is group:
-                raise
-            raise error from error.__cause__
         finally:
             self._is_running = self._is_stopping = False
 
@@ -127,7 +122,7 @@ class Manager:
         return {"": client}
 
     async def _run(self, clients: Mapping[str, Client], task_status: TaskStatus[None]) -> None:
-        async with anyio.create_task_group() as informers:
+        async with open_task_group() as informers:
             clusters: dict[str, Reach] = {}
             for name, client in clients.items():
                 factory = InformerFactory(client, clock=self._clock, random=self._random, hooks=self._hooks)
@@ -144,7 +139,7 @@ class Manager:
         try:
             if self._is_stopping:
                 self.stop()
-            async with anyio.create_task_group() as tasks:
+            async with open_task_group() as tasks:
                 for runner in self._runners:
                     tasks.start_soon(runner.run)
                 for runner in self._runners:

@@ -12,11 +12,11 @@ import anyio
 from anyio.abc import TaskStatus
 
 from kinformer.clock import Clock, Timer
-from kinformer.controller._groups import sole
 from kinformer.controller._reconcile import Reconciler, Request, RequeueAfter
 from kinformer.errors import TerminalError
 from kinformer.hooks import Hooks, ReconcileFinished, ReconcileResult
 from kinformer.meta import ObjectKey
+from kinformer.tasks import sole
 from kinformer.workqueue import WorkQueue
 
 __all__ = ["Item", "Outcome", "Workers", "result_of"]
