@@ -1,13 +1,13 @@
 """Ingest: the informer's end of the reflector. It trims what comes in and puts it into the delta FIFO."""
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, Final, TypeAlias
 
 import msgspec
 
 from kinformer.hooks import Hooks, ObjectQuarantined
-from kinformer.meta import EventType, Object, Record, WatchEvent, prune_managed_fields
+from kinformer.meta import EventType, Object, ObjectKey, Record, WatchEvent, prune_managed_fields
 from kinformer.store import Change, Delta, DeltaFIFO, Tombstone
 
 __all__ = ["MANAGED_FIELDS", "Ingest", "Prune", "Transform"]
@@ -60,15 +60,15 @@ class Ingest:
         self._changed = changed
         self._resync = resync
 
-    def replace(self, records: Sequence[Record], version: str) -> None:
-        """Take a whole snapshot."""
+    def replace(self, records: Sequence[Record], version: str, *, kept: Collection[ObjectKey] = ()) -> None:
+        """Take a whole snapshot; what is known of ``kept`` stays."""
         taken = []
         for record in records:
             known = self._fifo.newest(record.key)
             fresh = known if known is not None and _is_same(known, record) else self._admit(record)
-            if (kept := fresh or known) is not None:
-                taken.append(kept)
-        self._fifo.replace(taken, version)
+            if (best := fresh or known) is not None:
+                taken.append(best)
+        self._fifo.replace(taken, version, kept=kept)
         self._changed()
 
     def apply(self, events: Sequence[WatchEvent], version: str) -> None:

@@ -3,11 +3,11 @@
 The client's ``ResourceClient`` fits the one and the delta FIFO fits the other; neither knows of this room.
 """
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Collection, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
-from kinformer.meta import Object, ObjectList, Record, Resource, WatchEvent
+from kinformer.meta import Object, ObjectKey, ObjectList, Record, Resource, WatchEvent
 
 __all__ = ["Sink", "Source"]
 
@@ -65,8 +65,14 @@ class Sink(Protocol):
     task. An exception out of any of them is a programming error; it ends the reflector.
     """
 
-    def replace(self, records: Sequence[Record], version: str) -> None:
-        """Forget what you know: this is the whole content, as of ``version``."""
+    def replace(self, records: Sequence[Record], version: str, *, kept: Collection[ObjectKey] = ()) -> None:
+        """Forget what you know: this is the whole content, as of ``version``.
+
+        Args:
+            records: What could be read.
+            version: What is published now.
+            kept: Keys of objects that are there too, but cannot be read: what is known of them stays as it is.
+        """
 
     def apply(self, events: Sequence[WatchEvent], version: str) -> None:
         """Take changes in the order in which they happened.

@@ -1,6 +1,7 @@
 """Reflector: keep a sink equal to a source for as long as it runs. The shell around ``_machine``."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
 from random import Random
 from typing import Final, assert_never
 
@@ -10,7 +11,7 @@ from anyio.abc import TaskStatus
 from kinformer.clock import Clock
 from kinformer.errors import DecodeError, ExpiredError, TransportError
 from kinformer.hooks import Hooks, NoHooks
-from kinformer.meta import ANY, Object, ObjectList, Record
+from kinformer.meta import ANY, Object, ObjectKey, ObjectList, Record
 from kinformer.reflector._backoff import Backoff, Openings
 from kinformer.reflector._conditions import Condition
 from kinformer.reflector._contracts import Sink, Source
@@ -289,7 +290,7 @@ class Reflector:
                 assert_never(effect)
 
     def _replace(self, snapshot: Snapshot, began: float) -> None:
-        self._sink.replace(snapshot.records, snapshot.version)
+        self._sink.replace(snapshot.records, snapshot.version, kept=_keys_of(snapshot.rejected))
         self._version = snapshot.version
         self._report.listed(len(snapshot.records), snapshot.version, snapshot.rejected, began=began)
         self._synced.set()
@@ -298,3 +299,12 @@ class Reflector:
         """All is well: changes are arriving."""
         self._backoff.succeed(self._clock.monotonic())
         self._report.recovered()
+
+
+def _keys_of(rejected: Iterable[DecodeError]) -> Collection[ObjectKey]:
+    """Which objects cannot be read, where that can be told: they exist, and must not pass for deleted."""
+    keys = set()
+    for error in rejected:
+        with suppress(ValueError):  # no key, or one that no server lets anybody have
+            keys.add(ObjectKey.parse(error.key))
+    return keys

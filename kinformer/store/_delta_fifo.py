@@ -5,7 +5,7 @@ store may rely on once the keys up to some point have been taken.
 """
 
 from collections import OrderedDict, deque
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import msgspec
 
@@ -73,14 +73,15 @@ class DeltaFIFO:
         """The version that all deltas taken so far amount to; ``""`` before the first one is earned."""
         return self._version
 
-    def replace(self, records: Sequence[Record], version: str) -> None:
+    def replace(self, records: Sequence[Record], version: str, *, kept: Collection[ObjectKey] = ()) -> None:
         """Take a whole snapshot: what it holds is replaced, what it does not hold is deleted.
 
         The deletions follow the replacements. Each carries the newest record that the queue or else the store knows.
+        Nothing happens to ``kept``, the keys of what the snapshot holds illegibly.
         """
         for record in records:
             self._queue(record.key, Delta(Change.REPLACED, record))
-        listed = {record.key for record in records}
+        listed = {record.key for record in records}.union(kept)
         for key, entry in list(self._pending.items()):
             if key not in listed:
                 self._queue(key, Delta(Change.DELETED, Tombstone(key, newest(entry.deltas))))

@@ -1,6 +1,6 @@
 """A stage for a reflector: a scripted server, a sink that keeps its story, hooks that keep a diary, a fake clock."""
 
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Collection, Iterable, Sequence
 from contextlib import asynccontextmanager
 from itertools import pairwise
 from random import Random
@@ -15,7 +15,7 @@ from kinformer.errors import (
     TransportError,
 )
 from kinformer.hooks import NoHooks, ObjectQuarantined, ReflectorFailed
-from kinformer.meta import Object, ObjectList, Record, Resource, WatchEvent
+from kinformer.meta import Object, ObjectKey, ObjectList, Record, Resource, WatchEvent
 from kinformer.reflector import Reflector
 from kinformer.testing import (
     FakeClock,
@@ -62,7 +62,7 @@ class Mirror:
         self.versions: list[str] = []
         self.story: list[str] = []
 
-    def replace(self, records: Sequence[Record], version: str) -> None:
+    def replace(self, records: Sequence[Record], version: str, *, kept: Collection[ObjectKey] = ()) -> None:
         self.content = {record.key.name: record.metadata.resource_version for record in records}
         self.versions.append(version)
         self.story.append(f"replace {','.join(sorted(self.content))}")

@@ -71,25 +71,25 @@ class DeltaFIFOMachine(RuleBasedStateMachine):
             self.published.append((self.clock, version))
         self.fifo.apply(events, version)
 
-    @rule(keys=st.lists(st.sampled_from(KEYS), max_size=5))
-    def replace(self, keys: list[ObjectKey]) -> None:
+    @rule(keys=st.lists(st.sampled_from(KEYS), max_size=5), kept=st.sets(st.sampled_from(KEYS), max_size=2))
+    def replace(self, keys: list[ObjectKey], kept: set[ObjectKey]) -> None:
         queued = self.queued()
         newest = {key: self.pending(key)[-1].obj for key in queued}
         records = [make(key, self.clock + 1 + at) for at, key in enumerate(keys)]
         for record in records:
             self.push(record.key, Delta(Change.REPLACED, record))
         for key in queued:
-            if key not in keys:
+            if key not in keys and key not in kept:
                 obj = newest[key]
                 last = obj.last_known if isinstance(obj, Tombstone) else obj
                 self.push(key, Delta(Change.DELETED, Tombstone(key, last)))
         for record in self.writer.store:
-            if record.key not in keys and record.key not in queued:
+            if record.key not in {*keys, *kept, *queued}:
                 self.push(record.key, Delta(Change.DELETED, Tombstone(record.key, record)))
         if self.initial is None:
             self.initial = set(self.queued())
         self.published.append((self.clock, f"v{self.clock}"))
-        self.fifo.replace(records, f"v{self.clock}")
+        self.fifo.replace(records, f"v{self.clock}", kept=kept)
 
     @rule()
     def resync(self) -> None:

@@ -6,16 +6,19 @@ import anyio
 import msgspec
 import pytest
 
-from kinformer.errors import InvalidError, NotSyncedError
+from kinformer.errors import DecodeError, InvalidError, NotSyncedError
 from kinformer.informer import Added, Notification, SharedInformer
-from kinformer.meta import Object, ObjectList, Record
+from kinformer.meta import Object, ObjectKey, ObjectList, Record
 from kinformer.testing import (
     HOLD,
     FakeClock,
+    ListAnswer,
     ScriptedSource,
+    WatchAnswer,
     added,
     bookmark,
     deleted,
+    error_event,
     modified,
     settle,
 )
@@ -123,6 +126,32 @@ async def test_an_object_that_was_recreated_unseen_is_told_as_deletion_and_add()
         await tasks.start(bench.informer.run)
         await bench.clock.advance(60)
         assert bench.log.take() == ["add a(5) initially", "delete a(5) as tombstone", "add a(50)"]
+        bench.informer.close()
+
+
+@pytest.mark.parametrize("is_listed", [False, True], ids=["watch-list", "list"])
+async def test_what_a_relist_holds_illegibly_is_not_told_as_deleted(is_listed: bool) -> None:
+    unread = [
+        DecodeError("metadata", key="default/a"),
+        DecodeError("no key"),
+        DecodeError("odd", key="a/b/c"),
+    ]
+    watches: list[WatchAnswer] = [[*snapshot(5, pod("a", 1), pod("b", 2)), 1.0, EXPIRED]]
+    lists: list[ListAnswer] = []
+    if is_listed:
+        watches.append(InvalidError(422, "Invalid", "sendInitialEvents is forbidden"))
+        lists.append(ObjectList((), "9", rejected=tuple(unread)))
+    else:
+        watches.append([*map(error_event, unread), *snapshot(9), HOLD])
+    bench = Bench(*watches, [modified(pod("a", 10)), HOLD], lists=lists)
+    bench.informer.add_handler(bench.log)
+    async with anyio.create_task_group() as tasks:
+        await tasks.start(bench.informer.run)
+        await settle()
+        bench.log.take()
+        await bench.clock.advance(60)
+        assert bench.log.take()[0] == "delete b(2) as tombstone"
+        assert ObjectKey("default", "a") in bench.informer.store
         bench.informer.close()
 
 
@@ -235,6 +264,21 @@ async def test_one_may_wait_for_a_version() -> None:
         await bench.clock.advance(5)
         bench.informer.close()
     assert sorted(reached) == [("", 0.0), ("15", 1.0), ("5", 0.0), ("99", 2.0)]
+
+
+async def test_a_wait_for_a_version_of_a_synced_informer_may_be_cancelled() -> None:
+    bench = Bench([*snapshot(5), 1.0, bookmark("20"), HOLD])
+    async with anyio.create_task_group() as tasks:
+        await tasks.start(bench.informer.run)
+        with anyio.CancelScope() as scope:
+            tasks.start_soon(bench.informer.wait_for, "20")
+            bench.clock.call_at(0.5, scope.cancel)
+            async with anyio.create_task_group() as both:
+                both.start_soon(bench.clock.advance, 0.5)
+                await bench.informer.wait_for("20")
+        assert scope.cancelled_caught
+        await bench.clock.advance(1)  # the other one, who was not cancelled, is let go
+        bench.informer.close()
 
 
 async def test_versions_that_cannot_be_compared_must_be_equal() -> None:

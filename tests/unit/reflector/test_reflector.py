@@ -1,7 +1,7 @@
 """The reflector as a task: its start, its end, its timers, and what it tells."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Collection, Iterable, Sequence
 from contextlib import asynccontextmanager
 from itertools import repeat
 from random import Random
@@ -11,7 +11,7 @@ import pytest
 
 from kinformer.errors import DecodeError, InvalidError, ServerError, TransportError
 from kinformer.hooks import NoHooks, ReflectorFailed, ReflectorListed, ReflectorWatched
-from kinformer.meta import Object, ObjectList, Record, Resource, WatchEvent
+from kinformer.meta import Object, ObjectKey, ObjectList, Record, Resource, WatchEvent
 from kinformer.reflector import Listing, Reflector, Sink, Streaming, Waiting, Watching
 from kinformer.testing import (
     HOLD,
@@ -50,7 +50,7 @@ class Story:
     def __init__(self) -> None:
         self.calls: list[str] = []
 
-    def replace(self, records: Sequence[Record], version: str) -> None:
+    def replace(self, records: Sequence[Record], version: str, *, kept: Collection[ObjectKey] = ()) -> None:
         self.calls.append(f"replace {len(records)} @{version}")
 
     def apply(self, events: Sequence[WatchEvent], version: str) -> None:
@@ -246,7 +246,7 @@ class Faulty(Story):
         super().__init__()
         self._where = where
 
-    def replace(self, records: Sequence[Record], version: str) -> None:
+    def replace(self, records: Sequence[Record], version: str, *, kept: Collection[ObjectKey] = ()) -> None:
         self._fail("replace")
 
     def apply(self, events: Sequence[WatchEvent], version: str) -> None:
