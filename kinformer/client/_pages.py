@@ -27,17 +27,22 @@ async def paginate(
     Nothing is held between two pages, so the iteration may be given up at any time.
 
     Raises:
-        ExpiredError: The first page itself is of a version that is forgotten.
+        DecodeError: A page leads to itself.
+        ExpiredError: The first page itself is of a version that is forgotten; or the whole list came in pages all the
+            same, and was forgotten again.
     """
-    token = continue_token
+    token, has_begun_anew = continue_token, False
     while True:
         try:
             page = await read("" if token else version, "" if token else version_match, limit, token)
         except ExpiredError:
-            if not token:
+            if not token or has_begun_anew:
                 raise
+            has_begun_anew, limit, token = True, 0, ""
             page = await read(version, version_match, 0, "")
         yield page
+        if page.continue_token and page.continue_token == token:
+            raise DecodeError("the server repeats its continue token: the list would never end")
         token = page.continue_token
         if not token:
             return

@@ -2,7 +2,7 @@ import msgspec
 import pytest
 
 from kinformer.client._pages import join, modelled, paginate
-from kinformer.errors import ExpiredError, ForbiddenError
+from kinformer.errors import DecodeError, ExpiredError, ForbiddenError
 from kinformer.meta import Object, ObjectList, Resource
 
 PODS = Resource.builtin("Pod")
@@ -73,6 +73,28 @@ async def test_another_failure_on_the_way_is_an_error() -> None:
     assert len((await anext(pages)).items) == 10
     with pytest.raises(ForbiddenError):
         await anext(pages)
+
+
+async def test_a_server_that_pages_unasked_and_forgets_each_time_is_given_up() -> None:
+    asked: list[tuple[int, str]] = []
+
+    async def read(version: str, version_match: str, limit: int, token: str) -> ObjectList[int]:
+        asked.append((limit, token))
+        if token:
+            raise ExpiredError(410)
+        return ObjectList((1,), "1", "next")
+
+    with pytest.raises(ExpiredError):
+        _ = [page async for page in paginate(read, version="", version_match="", limit=10)]
+    assert asked == [(10, ""), (10, "next"), (0, ""), (0, "next")]
+
+
+async def test_a_page_that_leads_to_itself_is_an_error() -> None:
+    async def read(version: str, version_match: str, limit: int, token: str) -> ObjectList[int]:
+        return ObjectList((1,), "1", "same")
+
+    with pytest.raises(DecodeError, match="never end"):
+        _ = [page async for page in paginate(read, version="", version_match="", limit=10)]
 
 
 def test_nothing_joins_to_nothing() -> None:
