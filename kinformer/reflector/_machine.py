@@ -54,6 +54,9 @@ _REFUSALS: Final = frozenset({400, 405, 406, 415, 422})
 _MISSING: Final = 10.0
 """The longest wait for a kind that the server does not know: as often as the budget of openings allows."""
 
+_LONGEST_RETRY_AFTER: Final = 600.0
+"""A server, or what stands before it, that sends us away for longer would stop us for good by one wrong number."""
+
 _PATIENCE: Final = 3
 """Watch-lists that may break in a row before one cycle starts with a LIST, in case only the watch-list is broken."""
 
@@ -140,8 +143,9 @@ class Waiting:
 
     @property
     def at_least(self) -> float:
-        """Seconds that the server asked us to wait (``Retry-After``); 0 where it did not."""
-        return (self.error.retry_after or 0.0) if isinstance(self.error, ApiError) else 0.0
+        """Seconds that the server asked us to wait (``Retry-After``), up to ten minutes; 0 where it did not."""
+        asked = self.error.retry_after if isinstance(self.error, ApiError) else None
+        return min(asked or 0.0, _LONGEST_RETRY_AFTER)
 
     @property
     def at_most(self) -> float:

@@ -271,5 +271,6 @@ def test_a_wait_knows_what_the_server_asked_for() -> None:
         return Waiting(Watching("5"), Watching("5"), error).at_least
 
     assert wait_after(ThrottledError(429, retry_after=7.0)) == 7.0
+    assert wait_after(ThrottledError(429, retry_after=1e9)) == 600.0
     assert wait_after(ThrottledError(429)) == 0.0
     assert wait_after(LOST) == 0.0
