@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Final, Self
 from urllib.parse import urlsplit
 
+import httpx
+
 from kinformer.client._credentials import Anonymous, Credentials, TokenFile
 from kinformer.errors import ConfigError
 
@@ -94,7 +96,10 @@ class Config:
         try:
             parts = urlsplit(self.url)
             usable = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
-        except ValueError:
+            usable = usable and bool(
+                httpx.URL(self.url).host
+            )  # which also sees that the host can be looked up
+        except (ValueError, httpx.InvalidURL):
             usable = False
         if not usable:
             raise ValueError("the server's url must be like 'https://host:6443'" + _shown(self.url))

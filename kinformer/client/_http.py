@@ -24,7 +24,7 @@ from kinformer.client._retry import ATTEMPTS, delay_before, is_worth_retrying
 from kinformer.client._status import from_response
 from kinformer.client._warnings import Warnings
 from kinformer.clock import Clock
-from kinformer.errors import ClosedError, RequestError, TransportError
+from kinformer.errors import ClosedError, ConfigError, RequestError, TransportError
 from kinformer.hooks import Hooks, RequestFinished
 
 __all__ = ["Http"]
@@ -70,24 +70,33 @@ class Http:
         """Get ready; nothing is sent yet.
 
         Raises:
-            ConfigError: A file of the TLS settings cannot be used.
+            ConfigError: A file of the TLS settings, or the proxy, cannot be used.
         """
         secure = config.url.startswith("https:")
         if secure and not config.tls.verify:
             _logger.warning(
                 "the certificate of %s is not verified: anybody in between can read and write", config.url
             )
-        pool = httpx.AsyncClient(
-            auth=_Auth(config.credentials),
-            headers={"Accept": "application/json", "User-Agent": _user_agent()},
-            # The total is bounded on our clock; every watch holds a connection, so their number is not bounded.
-            timeout=httpx.Timeout(None, connect=_CONNECT),
-            limits=httpx.Limits(max_connections=None, max_keepalive_connections=20, keepalive_expiry=60.0),
-            verify=config.tls.context() if secure else False,
-            proxy=config.proxy or None,
-            trust_env=urlsplit(config.url).hostname not in _LOOPBACK,
-            transport=self._transport,
-        )
+        verify = config.tls.context() if secure else False
+        try:
+            pool = httpx.AsyncClient(
+                auth=_Auth(config.credentials),
+                headers={"Accept": "application/json", "User-Agent": _user_agent()},
+                # The total is bounded on our clock; every watch holds a connection, so their number is not bounded.
+                timeout=httpx.Timeout(None, connect=_CONNECT),
+                limits=httpx.Limits(
+                    max_connections=None, max_keepalive_connections=20, keepalive_expiry=60.0
+                ),
+                verify=verify,
+                proxy=config.proxy or None,
+                trust_env=urlsplit(config.url).hostname not in _LOOPBACK,
+                transport=self._transport,
+            )
+        except (ValueError, ImportError, httpx.InvalidURL) as error:  # a scheme, a missing library, or no URL
+            where = (
+                "the configuration" if config.proxy else "$HTTPS_PROXY, $HTTP_PROXY, $ALL_PROXY or $NO_PROXY"
+            )
+            raise ConfigError(f"the proxy that {where} names cannot be used: {error}") from error
         if config.tls.server_name:
             self._extensions = {"sni_hostname": config.tls.server_name}
         await pool.__aenter__()
@@ -259,15 +268,24 @@ class _Auth(httpx.Auth):
         self._credentials = credentials
 
     async def async_auth_flow(self, request: httpx.Request) -> AsyncGenerator[httpx.Request, httpx.Response]:
-        value = await self._credentials.authorization()
+        value = _sendable(await self._credentials.authorization())
         if value:
             request.headers["Authorization"] = value
         response = yield request
         if value and response.status_code == 401:
-            fresh = await self._credentials.authorization(rejected=value)
+            fresh = _sendable(await self._credentials.authorization(rejected=value))
             if fresh not in {"", value}:
                 request.headers["Authorization"] = fresh
                 yield request
+
+
+def _sendable(value: str) -> str:
+    """Give ``value`` back, or say what is wrong with it without showing it."""
+    if not value.isascii() or not value.isprintable():
+        raise ConfigError(
+            "the credentials hold a line break or a letter that no header can carry: renew them"
+        )
+    return value
 
 
 def _transport_error(call: Call, error: Exception) -> TransportError:

@@ -27,6 +27,17 @@ __all__ = ["Kubeconfig"]
 
 _logger: Final = logging.getLogger("kinformer.client")
 
+_NO_TEXTS: Final[Mapping[str, tuple[type, str]]] = {
+    "as-groups": (list, "a list"),
+    "as-user-extra": (dict, "a mapping"),
+    "auth-provider": (dict, "a mapping"),
+    "disable-compression": (bool, "true or false"),
+    "exec": (dict, "a mapping"),
+    "extensions": (list, "a list"),
+    "insecure-skip-tls-verify": (bool, "true or false"),
+}
+"""The fields of clusters, contexts and users that are not text (``clientcmd/api/v1``)."""
+
 _LOOK_AGAIN: Final = 60.0
 """Seconds between two looks at whether a token is about to expire."""
 
@@ -187,6 +198,7 @@ def _check(paths: list[Path], wanted: str) -> dict[str, Any]:
         field = "context" if wanted else "current-context"
         raise ConfigError(f"{where}: {field} {name!r} is not among the contexts there: {known}")
     path, context = found["contexts"][name]
+    _check_types(path, f"contexts[{name}].context", context["context"])
     cluster = context["context"].get("cluster")
     if cluster not in found["clusters"]:
         known = ", ".join(sorted(found["clusters"])) or "none"
@@ -194,6 +206,7 @@ def _check(paths: list[Path], wanted: str) -> dict[str, Any]:
             f"kubeconfig {path}: contexts[{name}].context.cluster {cluster!r} is not among the clusters: {known}"
         )
     path, entry = found["clusters"][cluster]
+    _check_types(path, f"clusters[{cluster}].cluster", entry["cluster"])
     if not entry["cluster"].get("server"):
         raise ConfigError(f"kubeconfig {path}: clusters[{cluster}].cluster.server is missing: give a URL")
     user = context["context"].get("user")
@@ -202,7 +215,21 @@ def _check(paths: list[Path], wanted: str) -> dict[str, Any]:
         raise ConfigError(
             f"kubeconfig {path}: contexts[{name}].context.user {user!r} is not among the users: {known}"
         )
+    if user:
+        path, entry = found["users"][user]
+        _check_types(path, f"users[{user}].user", entry["user"])
     return context
+
+
+def _check_types(path: Path, where: str, fields: Mapping[str, Any]) -> None:
+    """Refuse what is neither text nor what else it must be; without the value, which may be a secret."""
+    for name, value in fields.items():
+        kind, word = _NO_TEXTS.get(name, (str, "text"))
+        if value is not None and not isinstance(value, kind):
+            hint = ": put it in quotes" if kind is str and not isinstance(value, list | dict) else ""
+            raise ConfigError(
+                f"kubeconfig {path}: {where}.{name} must be {word}, not {type(value).__name__}{hint}"
+            )
 
 
 def _entries(path: Path, content: Mapping[str, Any], section: str) -> list[tuple[str, dict[str, Any]]]:

@@ -4,7 +4,7 @@ import anyio
 import httpx
 import pytest
 
-from kinformer.client import Client, Config
+from kinformer.client import BearerToken, Client, Config
 from kinformer.errors import ClosedError, ConfigError
 from kinformer.hooks import NoHooks, RequestFinished
 from kinformer.meta import Object, Resource
@@ -57,6 +57,21 @@ async def test_bad_files_are_told_when_the_client_is_entered() -> None:
     with pytest.raises(ConfigError, match=r"/no/such/ca\.pem"):
         async with Client(Config("https://server", tls=Tls(ca_file="/no/such/ca.pem"))):
             pass
+
+
+@pytest.mark.parametrize("proxy", ["garbage", "foo://proxy", "http://proxy:port", "socks6://proxy"])
+async def test_a_proxy_that_cannot_be_used_is_told_when_the_client_is_entered(proxy: str) -> None:
+    with pytest.raises(ConfigError, match="the proxy that the configuration names cannot be used"):
+        async with Client(Config("https://server", proxy=proxy)):
+            pass
+
+
+@pytest.mark.parametrize("token", ["t\u00fcr", "a\nb", "a\x00"])
+async def test_a_token_that_no_header_can_carry_is_told_without_showing_it(token: str, script: Any) -> None:
+    async with Client(Config("http://server", BearerToken(token)), transport=script) as client:
+        with pytest.raises(ConfigError, match="no header can carry") as caught:
+            await client.request("GET", "/version")
+    assert token not in str(caught.value)
 
 
 async def test_a_client_hands_on_its_clock_and_hooks(script: Any) -> None:

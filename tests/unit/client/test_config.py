@@ -19,7 +19,8 @@ def account(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize(
-    "url", ["", "host:6443", "ftp://host", "https://", "https://host:0", "https://[::1", "/api"]
+    "url",
+    ["", "host:6443", "ftp://host", "https://", "https://host:0", "https://[::1", "/api", "http://xn--.com"],
 )
 def test_a_url_that_leads_nowhere_is_refused(url: str) -> None:
     with pytest.raises(ValueError, match="https://host:6443"):

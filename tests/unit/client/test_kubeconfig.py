@@ -209,3 +209,29 @@ async def test_a_client_loads_its_kubeconfig_when_it_is_entered(path: Path) -> N
         _ = client.config
     async with client:
         assert client.config.url == "https://dev:6443"
+
+
+@pytest.mark.parametrize(
+    ("section", "field", "value", "said"),
+    [
+        ("contexts", "cluster", ["c"], r"contexts\[dev\].context.cluster must be text, not list$"),
+        (
+            "contexts",
+            "namespace",
+            5,
+            r"contexts\[dev\].context.namespace must be text, not int: put it in quotes",
+        ),
+        ("clusters", "server", 5, r"clusters\[c\].cluster.server must be text, not int: put it in quotes"),
+        ("clusters", "proxy-url", {}, r"clusters\[c\].cluster.proxy-url must be text, not dict$"),
+        ("clusters", "insecure-skip-tls-verify", "maybe", r"verify must be true or false, not str$"),
+        ("users", "token", 5, r"users\[u\].user.token must be text, not int: put it in quotes"),
+        ("users", "exec", 5, r"users\[u\].user.exec must be a mapping, not int$"),
+    ],
+)
+async def test_a_field_of_the_wrong_type_is_named_without_its_value(
+    path: Path, section: str, field: str, value: Any, said: str
+) -> None:
+    made = content()
+    made[section][0][section[:-1]][field] = value
+    with pytest.raises(ConfigError, match=said):
+        await write(path, made).load()
