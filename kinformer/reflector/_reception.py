@@ -104,31 +104,28 @@ class Reception:
 
     def _follow(self, batch: Sequence[WatchEvent]) -> Iterator[Effect]:
         """Take events that come after the snapshot."""
-        changes: list[WatchEvent] = []
-        rejected: list[DecodeError] = []
-        broken: Broken | None = None
-        count = 0
-        for event in batch:
-            if event.type in _CHANGES:
-                changes.append(event)
-                count += 1
-            elif event.type is EventType.BOOKMARK:
-                self.has_bookmarks = True
-                count += 1
-            else:
-                error = _error_of(event)
-                if not isinstance(error, DecodeError):
-                    broken = Broken(error)
-                    break
-                rejected.append(error)
-        before = self.progress
-        self.count += count
-        self.progress = before.after(batch[: count + len(rejected)])
-        yield from map(Rejected, rejected)
+        start = 0
+        for at, event in enumerate(batch):
+            if event.type is not EventType.ERROR:
+                continue
+            # In the order of the events, since an object may be read and be illegible in one batch.
+            yield from self._changes(batch[start:at])
+            start = at + 1
+            error = _error_of(event)
+            if not isinstance(error, DecodeError):
+                yield Broken(error)
+                return
+            yield Rejected(error)
+        yield from self._changes(batch[start:])
+
+    def _changes(self, events: Sequence[WatchEvent]) -> Iterator[Changes]:
+        """Take events without an error among them."""
+        changes = [event for event in events if event.type in _CHANGES]
+        self.has_bookmarks = self.has_bookmarks or len(changes) < len(events)
+        self.count += len(events)
+        before, self.progress = self.progress, self.progress.after(events)
         if changes or self.progress.version != before.version:
             yield Changes(changes, self.progress.version)
-        if broken is not None:
-            yield broken
 
 
 def _error_of(event: WatchEvent) -> Exception:

@@ -49,6 +49,18 @@ def test_what_cannot_be_read_is_rejected_and_neither_counts_nor_moves_the_versio
     assert (reception.count, reception.progress.version) == (0, "5")
 
 
+def test_what_is_read_before_and_after_an_object_turns_illegible_comes_out_in_that_order() -> None:
+    error = DecodeError("labels is null", key="default/a")
+    a, b = modified(pod("a", "6")), modified(pod("b", "8"))
+    reception = Reception("5", initial_events=False)
+    assert take(reception, [a, error_event(error), b]) == [
+        Changes([a], "6"),
+        Rejected(error),
+        Changes([b], "8"),
+    ]
+    assert reception.count == 2
+
+
 def test_an_error_event_that_says_nothing_is_rejected() -> None:
     (effect,) = take(Reception("5", initial_events=False), [WatchEvent(EventType.ERROR)])
     assert isinstance(effect, Rejected)
