@@ -2,7 +2,7 @@
 
 nox -s demo            the main job, live in the terminal
 nox -s tests           everything that must hold before a commit
-nox -s clients         foreign clients (kubectl) against the embedded apiserver; skipped where there are none
+nox -s clients         kubectl, kopf and client-go against the embedded apiserver; skipped where there are none
 nox -s bench -- quick  what things cost, as ratios
 nox -s soak            the seeded scenarios and the state machines, for long
 """
@@ -15,6 +15,7 @@ nox.options.error_on_external_run = True
 TOOLS = ("import-linter", "mypy", "ruff", "types-PyYAML")
 TESTS = ("hypothesis", "pydantic", "pytest", "pytest-asyncio", "pytest-timeout", "pytest-xdist")
 DOCS = ("mkdocs-material", "mkdocstrings[python]")
+CLIENTS = ("kopf",)
 CODE = ("kinformer", "tests", "examples", "docs", "noxfile.py")
 
 
@@ -47,7 +48,7 @@ def docs(session: nox.Session) -> None:
 @nox.session
 def clients(session: nox.Session) -> None:
     """Drive the embedded apiserver with clients that are not ours."""
-    session.install("-e", ".[apiserver,cli,test]", *TESTS)
+    session.install("-e", ".[apiserver,cli,test]", *TESTS, *CLIENTS)
     session.run("pytest", "-m", "clients", *session.posargs)
 
 
