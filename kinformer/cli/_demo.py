@@ -10,6 +10,7 @@ import anyio
 from kinformer.cli._embedded import embedded
 from kinformer.cli._expectation import Page, World, differences
 from kinformer.cli._extras import require
+from kinformer.cli._interruption import interruptible, written
 from kinformer.cli._view import View
 from kinformer.cli._website import CONFIG_MAPS, CRD, DEPLOYMENTS, DIRECTORY, WEBSITES, controller
 from kinformer.client import Client
@@ -43,6 +44,7 @@ def demo() -> int:
 
     Raises:
         Complaint: An extra is missing.
+        KeyboardInterrupt: A signal ended it.
     """
     require("cli", "rich")
     from rich.console import Console
@@ -51,7 +53,11 @@ def demo() -> int:
 
     console = Console(highlight=False)
     stage: Stage = LiveStage(console) if console.is_terminal else PlainStage(console)
-    return verdict(console, anyio.run(partial(_play, stage, SystemClock())))
+    with written():
+        faults = anyio.run(partial(_interruptible_play, stage))
+        if faults is None:
+            raise KeyboardInterrupt
+        return verdict(console, faults)
 
 
 def verdict(console: "Console", faults: Sequence[str]) -> int:
@@ -62,6 +68,13 @@ def verdict(console: "Console", faults: Sequence[str]) -> int:
         "The world is not what it should be." if faults else "The world is what it should be.", soft_wrap=True
     )
     return 1 if faults else 0
+
+
+async def _interruptible_play(stage: "Stage") -> Sequence[str] | None:
+    """Play until the end, or until a signal, which gives ``None``."""
+    with interruptible() as scope:
+        faults = await _play(stage, SystemClock())
+    return None if scope.cancelled_caught else faults
 
 
 async def _play(stage: "Stage", clock: Clock) -> Sequence[str]:

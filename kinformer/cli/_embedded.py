@@ -44,5 +44,6 @@ async def embedded(*, port: int = 0, kubeconfig: Path | None = None) -> AsyncIte
             folder = resources.enter_context(TemporaryDirectory(prefix="kinformer-"))
             path = endpoint.write_kubeconfig(kubeconfig or Path(folder) / "kubeconfig")
         except OSError as error:
-            raise Complaint(error.strerror or str(error)) from error
+            where = f"{error.filename}: " if error.filename else ""
+            raise Complaint(where + (error.strerror or str(error))) from error
         yield Embedded(endpoint.url, path.resolve())

@@ -5,7 +5,7 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib.metadata import version
-from typing import Final
+from typing import Final, TextIO
 
 from kinformer.cli._arguments import ApiserverCommand, Command, DemoCommand, RunCommand, parse
 from kinformer.cli._complaint import Complaint
@@ -27,6 +27,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         The exit code: 0 done, or interrupted where that is the normal end; 1 failed; 2 could not be started, with one
         line on stderr that says why; 130 interrupted; 141 nobody reads our output any more.
     """
+    _open_missing_streams()
     try:
         return _perform(parse(sys.argv[1:] if arguments is None else arguments, version=version("kinformer")))
     except Complaint as complaint:
@@ -39,6 +40,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
             os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno()
         )  # or the interpreter's own flush fails again
         return _PIPE_CLOSED
+
+
+def _open_missing_streams() -> None:
+    """Give the null device to output that was closed before we started, so that no socket gets its number."""
+    if sys.stdout is None:
+        sys.stdout = _null()
+    if sys.stderr is None:
+        sys.stderr = _null()
+
+
+def _null() -> TextIO:
+    """Open for as long as the process lives."""
+    return os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", closefd=False)
 
 
 def _perform(command: Command) -> int:
@@ -64,3 +78,4 @@ def _log(*, verbose: bool) -> None:
     """Show our own log from INFO on, and of others what is worth a warning."""
     logging.basicConfig(format="%(asctime)s %(levelname)-7s %(name)s: %(message)s", level=logging.WARNING)
     logging.getLogger("kinformer").setLevel(logging.DEBUG if verbose else logging.INFO)
+    logging.getLogger("kubernetes_asyncio.config").setLevel(logging.CRITICAL)  # what it logs it also raises

@@ -1,6 +1,5 @@
 """``kinformer run``: the controllers of a file, until interrupted."""
 
-import sys
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager, suppress
 from functools import partial
@@ -11,6 +10,7 @@ import anyio
 from kinformer.cli._arguments import RunCommand
 from kinformer.cli._complaint import Complaint
 from kinformer.cli._embedded import embedded
+from kinformer.cli._interruption import interruptible, say
 from kinformer.cli._loading import Runnable, load, select
 from kinformer.client import Client, Kubeconfig, ResourceClient
 from kinformer.controller import Controller, Manager, serve
@@ -35,7 +35,7 @@ def run(command: RunCommand) -> int:
     """
     what = select(load(command.file), command.name, command.file)
     manager = _manager(what, command)
-    with suppress(KeyboardInterrupt):  # before the controllers run, which hear the signals themselves
+    with suppress(KeyboardInterrupt):  # from the moments before and after we listen to signals
         anyio.run(partial(_run, manager, command))
     return 0
 
@@ -44,12 +44,12 @@ async def _run(manager: Manager, command: RunCommand) -> None:
     if manager.has_clients:
         await serve(manager)
         return
-    async with _client(command) as client:
-        await _check(client)
-        sys.stdout.write(f"running {', '.join(controller.name for controller in manager.controllers)}")
-        sys.stdout.write(f" against {client.config.url}; Ctrl-C ends it\n")
-        sys.stdout.flush()
-        await serve(manager, client=client)
+    with interruptible():  # while the controllers run, they hear the signals themselves
+        async with _client(command) as client:
+            await _check(client)
+            names = ", ".join(controller.name for controller in manager.controllers)
+            say(f"running {names} against {client.config.url}; Ctrl-C ends it\n")
+            await serve(manager, client=client)
 
 
 def _manager(what: Iterable[Runnable], command: RunCommand) -> Manager:
@@ -85,8 +85,8 @@ def _manager(what: Iterable[Runnable], command: RunCommand) -> Manager:
 async def _client(command: RunCommand) -> AsyncIterator[Client]:
     if command.embedded:
         async with embedded() as server, _NamespacedClient(server.url, command.namespace) as client:
-            sys.stdout.write(f"{server}\nIt is empty. Bring what the controllers need, for example:\n")
-            sys.stdout.write(f"  kubectl --kubeconfig {server.kubeconfig} apply -f crd.yaml\n\n")
+            say(f"{server}\nIt is empty. Bring what the controllers need, for example:\n")
+            say(f"  kubectl --kubeconfig {server.kubeconfig} apply -f crd.yaml\n\n")
             yield client
         return
     config = (
@@ -113,6 +113,8 @@ async def _check(client: Client) -> None:
             pass  # it answers, and what we may do there is for the controllers to see
         except ApiError as error:
             raise Complaint(f"the server at {url} does not let us in: {error}") from error
+        except ConfigError as error:  # credentials that cannot be sent
+            raise Complaint(str(error)) from error
         except RequestError as error:
             raise Complaint(f"the server at {url} cannot be reached: {error}") from error
     if scope.cancelled_caught:

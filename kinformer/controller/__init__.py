@@ -7,6 +7,7 @@ from kinformer.controller._manager import Manager
 from kinformer.controller._owners import owner_reference, set_owner
 from kinformer.controller._reconcile import Cache, Reconciler, Request, RequeueAfter
 from kinformer.controller._run import run, serve
+from kinformer.controller._signals import Signals
 from kinformer.controller._sources import KeyMap, Predicate, generation_changed
 from kinformer.controller._worker import Item
 
@@ -21,6 +22,7 @@ __all__ = [
     "Reconciler",
     "Request",
     "RequeueAfter",
+    "Signals",
     "Written",
     "add_finalizer",
     "generation_changed",

@@ -19,7 +19,7 @@ logger = logging.getLogger("kinformer.controller")
 
 
 def run(*what: Controller | Manager, config: Config | Kubeconfig | str | None = None) -> None:
-    """Run controllers until SIGINT or SIGTERM; to be called from the main thread of a program.
+    """Run controllers until SIGINT, SIGTERM or SIGHUP; to be called from the main thread of a program.
 
     The first signal asks for a graceful stop: running reconciles get the manager's grace. A second one cancels them.
     Either way the call returns normally; a third finds the process as if we were not there.

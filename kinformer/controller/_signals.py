@@ -1,58 +1,49 @@
-"""Signals: hear of SIGINT and SIGTERM on the event loop, on Windows too."""
+"""Signals: hear of what asks a program to end on the event loop, on Windows too."""
 
 import asyncio
 import signal
 import threading
 from collections.abc import Callable
-from contextlib import suppress
 from types import FrameType, TracebackType
-from typing import Any, Final, Protocol, Self
+from typing import Any, Final, Self
 
-__all__ = ["SIGNALS", "SignalLoop", "Signals"]
+__all__ = ["SIGNALS", "Signals"]
 
 SIGNALS: Final = tuple(
-    signal.Signals[name] for name in ("SIGINT", "SIGTERM", "SIGBREAK") if name in signal.Signals.__members__
+    signal.Signals[name]
+    for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK")
+    if name in signal.Signals.__members__
 )
-"""What asks a program to end; SIGBREAK is Ctrl-Break on Windows."""
-
-
-class SignalLoop(Protocol):
-    """The part of an event loop that hears of signals."""
-
-    def add_signal_handler(self, sig: int, callback: Callable[[signal.Signals], None], *args: Any) -> None:
-        """Call ``callback`` from the loop; raises ``NotImplementedError`` where that cannot be done."""
-
-    def remove_signal_handler(self, sig: int) -> bool:
-        """Take the handler away, and give whether there was one; may raise ``NotImplementedError`` too."""
-
-    def call_soon_threadsafe(self, callback: Callable[..., object], *args: Any) -> object:
-        """Call ``callback`` from the loop, and wake it up."""
+"""What asks a program to end; SIGHUP is a terminal that is closed, SIGBREAK is Ctrl-Break on Windows."""
 
 
 class Signals:
-    """A context manager that calls ``heard(number)`` from the event loop for each of ``SIGNALS``.
+    """A context manager that calls ``heard(number)`` from the running event loop for each of ``SIGNALS``.
 
-    Leaving it, or ``release``, puts back the handlers that were there before.
+    Leaving it, or ``release``, puts back the handlers that were there before, so that one may be used inside another:
+    the innermost hears. A SIGHUP that is ignored, as under ``nohup``, stays ignored.
+
+    These are plain handlers, and not the loop's own: they can be put back, and every platform has them. The loop wakes
+    up for them too, since they write to it.
 
     Args:
         heard: Called on the event loop.
-        loop: The running loop, which is also the default.
     """
 
-    def __init__(self, heard: Callable[[signal.Signals], None], *, loop: SignalLoop | None = None) -> None:
+    def __init__(self, heard: Callable[[signal.Signals], None]) -> None:
         self._heard = heard
-        self._loop: SignalLoop = asyncio.get_running_loop() if loop is None else loop
+        self._loop: Final = asyncio.get_running_loop()
         self._before: dict[signal.Signals, Any] = {}
 
     def __enter__(self) -> Self:
         if threading.current_thread() is not threading.main_thread():
             raise RuntimeError("only the main thread hears of signals; elsewhere, await Manager(...).run()")
         for number in SIGNALS:
-            self._before[number] = signal.getsignal(number)
-            try:
-                self._loop.add_signal_handler(number, self._heard, number)
-            except NotImplementedError:  # the loops of Windows
-                signal.signal(number, self._hand_over)
+            before = signal.getsignal(number)
+            if before is signal.SIG_IGN and number.name == "SIGHUP":
+                continue
+            self._before[number] = before
+            signal.signal(number, self._hand_over)
         return self
 
     def __exit__(
@@ -64,8 +55,6 @@ class Signals:
         """Put back what was there before; again is harmless."""
         while self._before:
             number, handler = self._before.popitem()
-            with suppress(NotImplementedError):
-                self._loop.remove_signal_handler(number)
             signal.signal(number, signal.SIG_DFL if handler is None else handler)
 
     def _hand_over(self, number: int, _frame: FrameType | None) -> None:

@@ -1,29 +1,11 @@
-import asyncio
 import signal
 import threading
-from collections.abc import Callable
-from typing import Any
 
 import anyio
 import pytest
 
-from kinformer.controller._signals import SIGNALS, Signals
-
-
-class PlainLoop:
-    """The running loop, as it would be on Windows."""
-
-    def __init__(self) -> None:
-        self._loop = asyncio.get_running_loop()
-
-    def add_signal_handler(self, sig: int, callback: Callable[[signal.Signals], None], *args: Any) -> None:
-        raise NotImplementedError
-
-    def remove_signal_handler(self, sig: int) -> bool:
-        raise NotImplementedError
-
-    def call_soon_threadsafe(self, callback: Callable[..., object], *args: Any) -> object:
-        return self._loop.call_soon_threadsafe(callback, *args)
+from kinformer.controller import Signals
+from kinformer.controller._signals import SIGNALS
 
 
 class Heard:
@@ -39,19 +21,18 @@ class Heard:
 
 
 @pytest.mark.parametrize("number", SIGNALS)
-@pytest.mark.parametrize("is_plain", [False, True], ids=["by the loop", "as on Windows"])
-async def test_a_signal_is_heard_on_the_event_loop(number: signal.Signals, is_plain: bool) -> None:
+async def test_a_signal_is_heard_on_the_event_loop(number: signal.Signals) -> None:
     heard = Heard()
-    with Signals(heard, loop=PlainLoop() if is_plain else None):
+    with Signals(heard):
         signal.raise_signal(number)
+        assert heard.numbers == []
         await heard.changed.wait()
     assert heard.numbers == [number]
 
 
-@pytest.mark.parametrize("is_plain", [False, True], ids=["by the loop", "as on Windows"])
-async def test_the_handlers_of_before_come_back(is_plain: bool) -> None:
+async def test_the_handlers_of_before_come_back() -> None:
     before = [signal.getsignal(number) for number in SIGNALS]
-    with Signals(Heard(), loop=PlainLoop() if is_plain else None) as signals:
+    with Signals(Heard()) as signals:
         assert [signal.getsignal(number) for number in SIGNALS] != before
         signals.release()
         assert [signal.getsignal(number) for number in SIGNALS] == before
@@ -59,13 +40,35 @@ async def test_the_handlers_of_before_come_back(is_plain: bool) -> None:
     assert [signal.getsignal(number) for number in SIGNALS] == before
 
 
+async def test_the_innermost_hears_and_the_outer_one_hears_again_after_it() -> None:
+    outer, inner = Heard(), Heard()
+    with Signals(outer):
+        with Signals(inner):
+            signal.raise_signal(signal.SIGTERM)
+            await inner.changed.wait()
+        assert outer.numbers == []
+        signal.raise_signal(signal.SIGINT)
+        await outer.changed.wait()
+    assert (outer.numbers, inner.numbers) == ([signal.SIGINT], [signal.SIGTERM])
+
+
+async def test_what_nohup_ignores_stays_ignored() -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with Signals(Heard()):
+            assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+        assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
 async def test_another_thread_is_told_that_it_hears_nothing() -> None:
     found: list[str] = []
-    loop = PlainLoop()
+    signals = Signals(Heard())
 
     def enter() -> None:
         try:
-            with Signals(Heard(), loop=loop):
+            with signals:
                 pass
         except RuntimeError as error:
             found.append(str(error))
