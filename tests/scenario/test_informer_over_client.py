@@ -29,9 +29,10 @@ class Hanging(httpx.AsyncBaseTransport):
             return httpx.Response(200, json={"kind": "PodList", "metadata": metadata, "items": []})
         self.hanging += 1
         try:
-            await anyio.sleep_forever()
+            await anyio.Event().wait()
         finally:
             self.hanging -= 1
+        raise AssertionError("nobody wakes it")
 
 
 async def test_a_list_that_hangs_is_given_up_by_the_client_after_65_seconds() -> None:
@@ -44,9 +45,8 @@ async def test_a_list_that_hangs_is_given_up_by_the_client_after_65_seconds() ->
                 await settle()
                 assert (transport.lists, transport.hanging) == (pages + 1, 1)
                 await clock.advance(64.9)
-                assert not informer.conditions["Disconnected"].status
+                assert informer.conditions["Disconnected"].message == ""
                 await clock.advance(0.2)
-                assert informer.conditions["Disconnected"].status
                 assert "no answer within 65 s" in informer.conditions["Disconnected"].message
                 assert transport.hanging == 0
                 await clock.advance(10)
