@@ -1,5 +1,6 @@
 """Which kinds are served, and what their objects must look like."""
 
+from kinformer.apiserver.registry._builtin_types import check_types
 from kinformer.apiserver.registry._builtins import builtin_kinds
 from kinformer.apiserver.registry._custom import check_custom, shape_custom, show
 from kinformer.apiserver.registry._definitions import (
@@ -52,6 +53,7 @@ __all__ = [
     "check_definition_update",
     "check_metadata",
     "check_metadata_update",
+    "check_types",
     "conflict",
     "expired",
     "forbidden",

@@ -14,11 +14,7 @@ _GC_FINALIZERS: Final = {"foregroundDeletion", "orphan"}
 
 
 def check_metadata(served: Served, metadata: Mapping[str, Any]) -> Iterator[FieldProblem]:
-    """Everything that is wrong with the metadata of an object that is to be stored."""
-    wrong_types = list(_check_types(metadata))
-    if wrong_types:
-        yield from wrong_types
-        return
+    """Everything that is wrong with the metadata of an object that is to be stored; its fields are of the right types."""
     if not (name := metadata.get("name", "")):
         yield FieldProblem.required("metadata.name", "name or generateName is required")
     elif text := check_name(served.traits.name_rule, name):
@@ -43,26 +39,6 @@ def check_metadata_update(old: Mapping[str, Any], new: Mapping[str, Any]) -> Ite
                 f"found new finalizers []string{{{quoted}}}"
             )
             yield FieldProblem.forbidden("metadata.finalizers", text)
-
-
-def _check_types(metadata: Mapping[str, Any]) -> Iterator[FieldProblem]:
-    """A real server would fail to decode these; the texts here name the field, which is more than it does."""
-    for field in ("name", "generateName", "namespace"):
-        if not isinstance(metadata.get(field, ""), str):
-            yield FieldProblem.wrong_type(f"metadata.{field}", metadata[field], "must be a string")
-    for field in ("labels", "annotations"):
-        entries = metadata.get(field) or {}
-        if not isinstance(entries, Mapping):
-            yield FieldProblem.wrong_type(f"metadata.{field}", entries, "must be an object")
-            continue
-        for key, value in entries.items():
-            if not isinstance(value, str):
-                yield FieldProblem.wrong_type(f"metadata.{field}.{key}", value, "must be a string")
-    for field, kind in (("finalizers", str), ("ownerReferences", Mapping)):
-        entries = metadata.get(field) or []
-        if not isinstance(entries, list) or not all(isinstance(entry, kind) for entry in entries):
-            what = "strings" if kind is str else "objects"
-            yield FieldProblem.wrong_type(f"metadata.{field}", entries, f"must be a list of {what}")
 
 
 def _check_labels(labels: Mapping[str, str]) -> Iterator[FieldProblem]:

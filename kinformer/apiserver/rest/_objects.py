@@ -1,19 +1,24 @@
 """Objects: the storage, seen as objects. What all verbs share."""
 
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
 from kinformer.apiserver.cacher import StoredObject, Views
-from kinformer.apiserver.registry import Registry, Served, StatusError, future_version, show
+from kinformer.apiserver.registry import FieldProblem, Registry, Served, StatusError, future_version, show
 from kinformer.apiserver.rest._options import Target
 from kinformer.apiserver.storage import KV, KeyValue
 from kinformer.clock import Clock
 
-__all__ = ["Objects", "decode", "parse_version"]
+__all__ = ["Objects", "decode", "parse_version", "version_problem"]
 
 _FRESHNESS_TIMEOUT = 3.0
 """Seconds that a reader waits for a version that has not come up yet (rule L-9)."""
+
+
+_UINT64: Final = 2**64
+_LONGEST_NUMBER: Final = 100
+"""Digits of a number that are worth reading; Python itself refuses more than 4300."""
 
 
 class Objects:
@@ -73,13 +78,18 @@ def parse_version(text: str) -> int:
     """A resource version as a number; ``""`` is 0.
 
     Raises:
-        StatusError: It is not a number: 400, with the text of rule L-4.
+        StatusError: It is not a number of 64 bits: 400, with the text of rule L-4.
     """
-    if text and not (text.isascii() and text.isdigit()):
-        raise StatusError(400, "BadRequest", f"invalid resource version: {bad_version(text)}")
+    if problem := version_problem(text):
+        raise StatusError(400, "BadRequest", f"invalid resource version: {problem}")
     return int(text or 0)
 
 
-def bad_version(text: str) -> str:
-    """The words for a resource version that is no number."""
-    return f'resourceVersion: Invalid value: "{text}": strconv.ParseUint: parsing "{text}": invalid syntax'
+def version_problem(text: str) -> FieldProblem | None:
+    """What is wrong with a resource version; ``None`` when it is a number of 64 bits, or absent."""
+    if not text or (
+        text.isascii() and text.isdigit() and len(text) <= _LONGEST_NUMBER and int(text) < _UINT64
+    ):
+        return None
+    why = "value out of range" if text.isascii() and text.isdigit() else "invalid syntax"
+    return FieldProblem.invalid("resourceVersion", text, f'strconv.ParseUint: parsing "{text}": {why}')

@@ -52,12 +52,14 @@ class Scaler:
 
         def rescaled(parent: Content) -> Content:
             scale = make(_scale_of(target.served, parent))
-            replicas = _read(scale, ".spec.replicas") or 0
+            sent, spec = scale.get("metadata") or {}, scale.get("spec") or {}
+            if not (isinstance(sent, dict) and isinstance(spec, dict)):
+                raise bad_request("metadata and spec of a Scale must be objects")
+            replicas = spec.get("replicas") or 0
             if type(replicas) is not int or replicas < 0:
                 text = "must be greater than or equal to 0"
                 problem = FieldProblem.invalid("spec.replicas", replicas, text)
                 raise invalid(target.served, target.name, [problem])
-            sent = scale.get("metadata") or {}
             for field in ("uid", "resourceVersion"):
                 if sent.get(field):
                     parent["metadata"][field] = sent[field]
@@ -120,5 +122,7 @@ def _read(content: Mapping[str, Any], path: str) -> Any:
 def _write(content: Content, path: str, value: int) -> None:
     *parents, last = path.strip(".").split(".")
     for part in parents:
-        content = content.setdefault(part, {})
+        if not isinstance(content.get(part), dict):
+            content[part] = {}
+        content = content[part]
     content[last] = value

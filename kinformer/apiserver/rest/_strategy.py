@@ -67,7 +67,9 @@ def for_update(served: Served, subresource: str, old: dict[str, Any], sent: dict
             "spec": {**old.get("spec", {}), "finalizers": finalizers},
         }
     before = old["metadata"]
-    metadata = {key: value for key, value in sent["metadata"].items() if key not in _KEPT}
+    metadata = {
+        key: value for key, value in sent["metadata"].items() if key not in _KEPT and value is not None
+    }
     metadata.update({key: before[key] for key in _KEPT if key in before})
     metadata["uid"] = metadata.get("uid") or before["uid"]
     new = {**sent, "metadata": metadata}

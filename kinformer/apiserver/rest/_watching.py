@@ -15,7 +15,7 @@ from kinformer.apiserver.registry import (
     invalid_options,
 )
 from kinformer.apiserver.rest._matching import matcher
-from kinformer.apiserver.rest._objects import Objects, bad_version
+from kinformer.apiserver.rest._objects import Objects, version_problem
 from kinformer.apiserver.rest._options import Event, ListOptions, Target
 from kinformer.apiserver.rest._stream import WatchStream
 from kinformer.apiserver.storage import CompactedError, KeyValue
@@ -115,9 +115,6 @@ def _check(served: Served, options: ListOptions, initial_events: bool | None) ->
         problem = FieldProblem.forbidden(_MATCH, text)
     if problem is not None:
         raise invalid_options("ListOptions", [problem])
-    version = options.version
-    if version and not (version.isascii() and version.isdigit()):
-        _, _, text = bad_version(version).partition(": Invalid value: ")
-        cause = FieldProblem("resourceVersion", "FieldValueInvalid", f"Invalid value: {text}")
+    if cause := version_problem(options.version):
         raise invalid(replace(served, kind=served.plural), "", [cause])
-    return int(version or 0)
+    return int(options.version or 0)

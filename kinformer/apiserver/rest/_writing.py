@@ -12,6 +12,7 @@ from kinformer.apiserver.registry import (
     StatusError,
     already_exists,
     bad_request,
+    check_types,
     conflict,
     forbidden,
     generate_name,
@@ -56,6 +57,7 @@ class Writer:
         """Create an object of what was sent; ``track`` replaces the usual crediting of fields."""
         served = target.served
         content = take_in(target, sent)
+        check_types(served, content)
         metadata = content["metadata"]
         if metadata.get("resourceVersion"):
             raise StatusError(500, "", "resourceVersion should not be set on objects to be created")
@@ -63,7 +65,7 @@ class Writer:
         prefix = "" if metadata.get("name") else metadata.get("generateName", "")
         track = track or self._tracking(target, options)
         for _ in range(_ATTEMPTS):
-            if prefix and isinstance(prefix, str):
+            if prefix:
                 metadata["name"] = generate_name(prefix, self._random)
             new = self._created(served, content, options)
             track(None, new)
@@ -192,6 +194,7 @@ class Writer:
         self, target: Target, old: Content, sent: Content, options: WriteOptions, track: Tracking
     ) -> Content:
         served = target.served
+        check_types(served, sent)
         _check_identity(served, old["metadata"], sent["metadata"])
         new = for_update(served, target.subresource, old, sent)
         new["metadata"].pop("resourceVersion", None)

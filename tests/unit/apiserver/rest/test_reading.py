@@ -271,3 +271,10 @@ async def test_l2_bad_options_are_refused(
 
 async def test_l11_a_namespace_that_does_not_exist_is_empty(verbs: Verbs, at: At) -> None:
     assert (await verbs.list(at("configmaps", "nowhere"), ListOptions())).items == []
+
+
+@pytest.mark.parametrize("version", ["abc", "-1", "9" * 20, "9" * 5000])
+async def test_l4_what_is_no_number_of_64_bits_is_no_version(verbs: Verbs, at: At, version: str) -> None:
+    with pytest.raises(StatusError, match="invalid resource version: resourceVersion: Invalid") as caught:
+        await verbs.list(at("pods", "default"), ListOptions(version=version))
+    assert caught.value.code == 400

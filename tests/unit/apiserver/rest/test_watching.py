@@ -187,11 +187,13 @@ async def test_x8_too_large_a_version_with_initial_events_is_an_error_event(
     assert [body(event)["code"] for event in follow.events] == [504]
 
 
-async def test_x8_a_bad_version_is_refused_at_once(verbs: Verbs, at: At) -> None:
-    with pytest.raises(
-        StatusError, match='pods "" is invalid: resourceVersion: Invalid value: "abc"'
-    ) as caught:
-        async with verbs.watch(at("pods"), ListOptions(version="abc")):
+@pytest.mark.parametrize(
+    ("version", "why"), [("abc", "invalid syntax"), ("9" * 20, "value out of range"), ("9" * 5000, "range")]
+)
+async def test_x8_a_bad_version_is_refused_at_once(verbs: Verbs, at: At, version: str, why: str) -> None:
+    text = f'pods "" is invalid: resourceVersion: Invalid value: "{version}": strconv.*{why}'
+    with pytest.raises(StatusError, match=text) as caught:
+        async with verbs.watch(at("pods"), ListOptions(version=version)):
             pass
     assert caught.value.code == 422
 
