@@ -30,7 +30,7 @@ from kinformer.apiserver.http._replies import (
 from kinformer.apiserver.http._resources import Resources
 from kinformer.apiserver.http._reviews import REVIEWS
 from kinformer.apiserver.http._watching import Streams
-from kinformer.apiserver.registry import Registry, Served, StatusError, method_not_allowed
+from kinformer.apiserver.registry import Registry, Served, StatusError, bad_request, method_not_allowed
 from kinformer.apiserver.rest import Target, Verbs
 from kinformer.clock import Clock
 
@@ -95,6 +95,9 @@ class Application:
             await refusal(error)(scope, receive, send)
         except ClientDisconnect:
             return
+        except RecursionError:
+            if not is_begun:
+                await refusal(bad_request("the object is nested too deeply"))(scope, receive, send)
         except Exception as error:  # noqa: BLE001 -- whatever it is, the client gets an answer
             _log.exception("request failed", extra={"method": scope["method"], "path": scope["path"]})
             if not is_begun:

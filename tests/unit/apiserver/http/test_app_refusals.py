@@ -240,6 +240,25 @@ async def test_a_request_that_takes_too_long_is_a_504_h_15() -> None:
     assert statuses == [504]
 
 
+async def test_what_is_nested_too_deeply_for_a_form_of_answer_is_a_400() -> None:
+    depth = 900
+    deep = b'{"a":' * depth + b"1" + b"}" * depth
+    free = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    definition = {
+        **CRD,
+        "spec": {**CRD["spec"], "versions": [{"name": "v1", "served": True, "storage": True}]},
+    }
+    definition["spec"]["versions"][0]["schema"] = {"openAPIV3Schema": free}
+    async with server_client() as client:
+        await client.post(DEFINITIONS, json=definition)
+        body = b'{"apiVersion":"example.dev/v1","kind":"Site","metadata":{"name":"a"},"spec":' + deep + b"}"
+        assert (await client.post(SITES, content=body)).status_code == 201
+        assert (await client.get(f"{SITES}/a")).status_code == 200
+        reply = await client.get(f"{SITES}/a", headers={"Accept": "application/yaml"})
+        assert reply.status_code == 400
+        assert "nested too deeply" in reply.json()["message"]
+
+
 async def test_a_closed_application_answers_503() -> None:
     server = ApiServer(clock=FakeClock())
     async with server:
