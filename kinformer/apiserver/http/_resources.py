@@ -142,8 +142,8 @@ class Resources:
             "UpdateOptions", exchange.query, user_agent=exchange.user_agent, warn=exchange.warnings.append
         )
         content = decode_object(exchange.content_type, await read_body(exchange.request))
-        stored = await self._verbs.update(exchange.target, content, options)
-        return exchange.reply(stored.json, form=form)
+        stored, is_created = await self._verbs.update(exchange.target, content, options)
+        return exchange.reply(stored.json, form=form, status=201 if is_created else 200)
 
     async def _patch(self, exchange: "_Exchange") -> Response:
         form = exchange.form()

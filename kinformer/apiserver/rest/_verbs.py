@@ -119,11 +119,13 @@ class Verbs:
             raise method_not_allowed(target.served, "create", is_custom=target.served.is_custom)
         return await self._writer.create(target, content, options)
 
-    async def update(self, target: Target, content: dict[str, Any], options: WriteOptions) -> StoredObject:
-        """Replace an object, or its status, scale or finalizers."""
+    async def update(
+        self, target: Target, content: dict[str, Any], options: WriteOptions
+    ) -> tuple[StoredObject, bool]:
+        """Replace an object, or its status, scale or finalizers; the flag tells whether it is new, as some may be."""
         _check(target, "update")
         if target.subresource == "scale":
-            return await self._scaler.update(target, content, options)
+            return await self._scaler.update(target, content, options), False
         return await self._writer.update(target, content, options)
 
     async def patch(

@@ -86,8 +86,8 @@ class Writer:
         text = f"{error_.message}, the server was not able to generate a unique name for the object"
         raise StatusError(409, "AlreadyExists", text, details=error_.details, retry_after=1)
 
-    async def update(self, target: Target, sent: Content, options: WriteOptions) -> StoredObject:
-        """Replace an object, or the part of it that a subresource stands for."""
+    async def update(self, target: Target, sent: Content, options: WriteOptions) -> tuple[StoredObject, bool]:
+        """Replace an object, or the part of it that a subresource stands for; the flag tells whether it is new."""
         content = take_in(target, sent)
         version = content["metadata"].get("resourceVersion", "")
         if not version and not target.served.traits.unconditional_update:
@@ -96,13 +96,13 @@ class Writer:
             if await self._objects.find(target) is not None or not target.served.traits.create_on_update:
                 raise invalid(target.served, target.name, [problem])
         try:
-            return await self.change(target, lambda _: content, options)
+            return await self.change(target, lambda _: content, options), False
         except StatusError as error:
             is_missing = error.code == 404 and await self._objects.find(target) is None
             if not (is_missing and target.served.traits.create_on_update and not target.subresource):
                 raise
         content["metadata"].pop("resourceVersion", None)
-        return await self.create(target, content, options)
+        return await self.create(target, content, options), True
 
     async def change(
         self,

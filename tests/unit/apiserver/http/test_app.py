@@ -104,6 +104,15 @@ async def test_an_apply_creates_with_201_and_then_changes_with_200() -> None:
             assert reply.json()["data"]["since"] == "2026-01-01"
 
 
+async def test_an_update_that_creates_answers_201_w_10() -> None:
+    leases = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
+    async with server_client() as client:
+        created = await client.put(f"{leases}/a", json={"metadata": {"name": "a"}})
+        assert created.status_code == 201
+        changed = await client.put(f"{leases}/a", json={**created.json(), "spec": {"holderIdentity": "x"}})
+        assert changed.status_code == 200
+
+
 async def test_a_table_has_rows_and_the_lists_version_t_1() -> None:
     async with server_client() as client:
         await client.post(CONFIG_MAPS, json=config_map("a"))

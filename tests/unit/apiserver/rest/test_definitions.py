@@ -156,7 +156,7 @@ async def test_w13_the_status_of_a_custom_object_is_judged_and_written_apart(ver
     created = await verbs.create(at("widgets", "default"), widget(status={"ready": True}), WRITE)
     assert "status" not in created.content
     rv = {"resourceVersion": str(created.version), "labels": {"x": "y"}}
-    reported = await verbs.update(
+    reported, _ = await verbs.update(
         at("widgets", "default", "a", "status"), widget(99, metadata=rv, status={"ready": True}), WRITE
     )
     assert reported.content["status"] == {"ready": True}

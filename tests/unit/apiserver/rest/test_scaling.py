@@ -40,7 +40,7 @@ async def test_writing_a_scale_changes_the_replicas_and_the_generation(
 ) -> None:
     await verbs.create(at("deployments", "default"), web, WRITE)
     target = at("deployments", "default", "web", "scale")
-    scale = await verbs.update(target, {"metadata": {"name": "web"}, "spec": {"replicas": 5}}, WRITE)
+    scale, _ = await verbs.update(target, {"metadata": {"name": "web"}, "spec": {"replicas": 5}}, WRITE)
     assert scale.content["spec"] == {"replicas": 5}
     patched, created = await verbs.patch(target, PatchKind.MERGE, {"spec": {"replicas": 7}}, WRITE)
     assert (patched.content["spec"], created) == ({"replicas": 7}, False)

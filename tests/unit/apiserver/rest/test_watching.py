@@ -109,7 +109,7 @@ async def test_x6_x7_objects_enter_and_leave_a_selection(verbs: Verbs, at: At, k
     await verbs.create(at("configmaps", "default"), config("a", on="no"), WRITE)
     await verbs.update(target, config("a", on="yes"), WRITE)
     await verbs.update(target, config("a", on="yes", more="x"), WRITE)
-    left = await verbs.update(target, config("a", on="no"), WRITE)
+    left, _ = await verbs.update(target, config("a", on="no"), WRITE)
     await verbs.update(target, config("a", on="yes"), WRITE)
     async with verbs.watch(at("configmaps"), options) as stream:
         events = await anext(stream)

@@ -160,8 +160,11 @@ async def test_w9_the_name_must_be_that_of_the_path(verbs: Verbs, at: At) -> Non
 
 
 async def test_some_kinds_are_created_by_an_update_and_others_are_not_found(verbs: Verbs, at: At) -> None:
-    created = await verbs.update(at("leases", "default", "a"), config(), WRITE)
+    created, is_new = await verbs.update(at("leases", "default", "a"), config(), WRITE)
+    assert is_new
     assert created.content["metadata"]["uid"]
+    again = config(metadata={"resourceVersion": str(created.version)}, spec={"holderIdentity": "x"})
+    assert (await verbs.update(at("leases", "default", "a"), again, WRITE))[1] is False
     with pytest.raises(StatusError) as caught:
         await verbs.update(at("configmaps", "default", "a"), config(), WRITE)
     assert caught.value.code == 404
@@ -172,7 +175,7 @@ async def test_w11_system_fields_are_those_of_the_stored_object(
 ) -> None:
     created = await verbs.create(at("deployments", "default"), deployment(), WRITE)
     await clock.advance(60)
-    updated = await verbs.update(
+    updated, _ = await verbs.update(
         at("deployments", "default", "web"), deployment(2, creationTimestamp="2000-01-01T00:00:00Z"), WRITE
     )
     for field in ("uid", "creationTimestamp"):
@@ -185,7 +188,7 @@ async def test_w12_an_update_that_changes_nothing_is_no_write(
     created = await verbs.create(at("configmaps", "default"), config(data={"k": "v"}), WRITE)
     before = await kv.revision()
     await clock.advance(10)
-    same = await verbs.update(at("configmaps", "default", "a"), config(data={"k": "v"}), WRITE)
+    same, _ = await verbs.update(at("configmaps", "default", "a"), config(data={"k": "v"}), WRITE)
     assert same.version == created.version
     patched, _ = await verbs.patch(
         at("configmaps", "default", "a"), PatchKind.MERGE, {"data": {"k": "v"}}, WRITE
@@ -198,7 +201,7 @@ async def test_w13_status_and_the_rest_are_written_apart(verbs: Verbs, at: At) -
     sent = {**deployment(), "status": {"replicas": 9}}
     created = await verbs.create(at("deployments", "default"), sent, WRITE)
     assert created.content["status"] == {}
-    reported = await verbs.update(
+    reported, _ = await verbs.update(
         at("deployments", "default", "web", "status"),
         {**deployment(5, labels={"x": "y"}), "status": {"replicas": 1}},
         WRITE,
@@ -207,7 +210,7 @@ async def test_w13_status_and_the_rest_are_written_apart(verbs: Verbs, at: At) -
     assert reported.content["spec"]["replicas"] == 1
     assert "labels" not in reported.content["metadata"]
     assert reported.content["metadata"]["generation"] == 1
-    updated = await verbs.update(
+    updated, _ = await verbs.update(
         at("deployments", "default", "web"), {**deployment(2), "status": {"replicas": 7}}, WRITE
     )
     assert updated.content["status"] == {"replicas": 1}
@@ -216,7 +219,7 @@ async def test_w13_status_and_the_rest_are_written_apart(verbs: Verbs, at: At) -
 
 async def test_w14_labels_do_not_count_as_a_generation(verbs: Verbs, at: At) -> None:
     await verbs.create(at("replicasets", "default"), deployment(), WRITE)
-    updated = await verbs.update(at("replicasets", "default", "web"), deployment(labels={"a": "b"}), WRITE)
+    updated, _ = await verbs.update(at("replicasets", "default", "web"), deployment(labels={"a": "b"}), WRITE)
     assert updated.content["metadata"]["generation"] == 1
 
 
@@ -256,7 +259,7 @@ async def test_w23_the_update_that_takes_the_last_finalizer_deletes(verbs: Verbs
     with pytest.raises(StatusError, match="no new finalizers can be added if the object is being deleted"):
         await verbs.update(target, config(metadata={"finalizers": ["example.dev/x", "example.dev/y"]}), WRITE)
     async with verbs.watch(at("configmaps"), ListOptions(version=str(created.version))) as stream:
-        gone = await verbs.update(target, config(), WRITE)
+        gone, _ = await verbs.update(target, config(), WRITE)
         events = await anext(stream)
     assert [event.type for event in events] == ["MODIFIED", "DELETED"]
     last: Any = events[1].obj
