@@ -1,6 +1,7 @@
 """WatchStream: the events of one watch, batch by batch."""
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from itertools import islice
 from random import Random
 from typing import Any, Final
@@ -135,8 +136,12 @@ class WatchStream:
 
     @property
     def _is_current(self) -> bool:
+        """Whether what is served is still what this stream shows; a definition that is being deleted goes on till it is gone."""
         served = self._served
-        return self._objects.registry.find(served.group, served.version, served.plural) is served
+        found = self._objects.registry.find(served.group, served.version, served.plural)
+        return found is served or (
+            found is not None and found == replace(served, is_terminating=found.is_terminating)
+        )
 
     def _set_timer(self) -> None:
         if self._bookmark_period is None:

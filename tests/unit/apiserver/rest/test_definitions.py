@@ -247,6 +247,19 @@ async def test_c5_a_definition_waits_for_the_finalizers_of_its_objects(
     assert (await verbs.list(at("customresourcedefinitions"), ListOptions())).items == []
 
 
+async def test_c5_a_watch_goes_on_until_the_last_object_of_a_deleted_definition_is_gone(
+    verbs: Verbs, at: At, kv: MemoryKV
+) -> None:
+    await define(verbs, at)
+    await verbs.create(at("widgets", "default"), widget(metadata={"finalizers": ["example.dev/x"]}), WRITE)
+    async with verbs.watch(at("widgets"), ListOptions(version=str(await kv.revision()))) as stream:
+        await verbs.delete(at("customresourcedefinitions", "", "widgets.example.dev"), DELETE)
+        assert [event.type for event in await anext(stream)] == ["MODIFIED"]
+        target = at("widgets", "default", "a")
+        await verbs.patch(target, PatchKind.MERGE, {"metadata": {"finalizers": None}}, WRITE)
+        assert [event.type async for events in stream for event in events] == ["DELETED"]
+
+
 async def test_a_change_of_the_definition_ends_the_watches_of_its_objects(verbs: Verbs, at: At) -> None:
     await define(verbs, at)
     async with verbs.watch(at("widgets"), ListOptions()) as stream:
