@@ -45,7 +45,7 @@ def decode_continue(token: str) -> Position:
     try:
         body = json.loads(base64.b64decode(token + "=" * (-len(token) % 4), altchars=b"-_", validate=True))
         version, revision, start = body.get("v"), body.get("rv", 0), body.get("start", "")
-    except (binascii.Error, ValueError, AttributeError) as error:
+    except (binascii.Error, ValueError, AttributeError, RecursionError) as error:
         raise ValueError(f"continue key is not valid: {error}") from error
     if version != _VERSION:
         raise ValueError(f"server does not recognize this encoded version {version}")

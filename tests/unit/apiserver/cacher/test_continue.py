@@ -31,6 +31,7 @@ def test_a_token_has_the_form_of_the_real_server() -> None:
         pytest.param("!!", "continue key is not valid", id="no base64"),
         pytest.param("aGFsbG8", "continue key is not valid", id="no JSON"),
         pytest.param("WzFd", "continue key is not valid", id="no object"),
+        pytest.param("W1tb" * 20_000, "continue key is not valid", id="too deep"),
         pytest.param(
             token(rv=0), "incorrect encoded start resourceVersion (version meta.k8s.io/v1)", id="revision 0"
         ),
