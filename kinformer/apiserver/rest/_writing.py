@@ -89,14 +89,17 @@ class Writer:
     async def update(self, target: Target, sent: Content, options: WriteOptions) -> tuple[StoredObject, bool]:
         """Replace an object, or the part of it that a subresource stands for; the flag tells whether it is new."""
         content = take_in(target, sent)
-        version = content["metadata"].get("resourceVersion", "")
-        if not version and not target.served.traits.unconditional_update:
-            text = "must be specified for an update"
-            problem = FieldProblem.invalid("metadata.resourceVersion", 0, text)
-            if await self._objects.find(target) is not None or not target.served.traits.create_on_update:
+        is_conditional = bool(content["metadata"].get("resourceVersion"))
+
+        def replaced(stored: Content) -> Content:  # noqa: ARG001 -- whatever is stored, but something must be
+            if not is_conditional and not target.served.traits.unconditional_update:
+                text = "must be specified for an update"
+                problem = FieldProblem.invalid("metadata.resourceVersion", 0, text)
                 raise invalid(target.served, target.name, [problem])
+            return content
+
         try:
-            return await self.change(target, lambda _: content, options), False
+            return await self.change(target, replaced, options), False
         except StatusError as error:
             is_missing = error.code == 404 and await self._objects.find(target) is None
             if not (is_missing and target.served.traits.create_on_update and not target.subresource):
