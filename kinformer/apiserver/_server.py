@@ -40,7 +40,9 @@ class ApiServer:
         self, *, storage: KV | None = None, clock: Clock | None = None, random: Random | None = None
     ) -> None:
         clock, random = clock or SystemClock(), random or Random()  # noqa: S311 -- nothing secret is drawn from it
-        kv = storage if storage is not None else MemoryKV()
+        # Milliseconds of the wall clock: after a restart the versions that clients come back with are too old, so that
+        # they list again. Where they were merely in the future, watches would wait in silence.
+        kv = storage if storage is not None else MemoryKV(first=int(clock.now().timestamp() * 1000))
         registry = Registry()
         self._verbs = Verbs(kv, registry, clock=clock, random=random)
         self._app = Application(self._verbs, registry, clock=clock, random=random)
@@ -108,3 +110,7 @@ async def _leave(tasks: TaskGroup, error: BaseException | None) -> None:
         if len(group.exceptions) > 1:
             raise
         raise group.exceptions[0] from None  # one loop failed: its error is the whole story
+    except BaseException as raised:
+        if raised is not cancelled:
+            raise
+        # To raise again what one was given makes an exit stack tie it to itself, a knot in which anyio goes round for ever.

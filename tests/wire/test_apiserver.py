@@ -162,7 +162,7 @@ async def test_a_server_that_stops_does_not_wait_for_a_request_that_takes_long()
 
             async def wait_for_the_future() -> None:
                 try:
-                    await client.get(f"{CONFIG_MAPS}?resourceVersion=999")
+                    await client.get(f"{CONFIG_MAPS}?resourceVersion=99999999999999")
                 except httpx.TransportError as error:
                     failures.append(error)
 

@@ -24,13 +24,15 @@ class MemoryKV:
     Args:
         history: How many of the last changes can be read and watched at least; older ones are compacted away as new
             ones come. A watch that falls further behind ends with ``CompactedError``.
+        first: The revision to begin with. Whoever comes with one from before is told that it is compacted away; so take
+            one that no storage whose clients may come here has reached.
     """
 
-    def __init__(self, *, history: int = 10_000) -> None:
+    def __init__(self, *, history: int = 10_000, first: int = 1) -> None:
         if history < 1:
             raise ValueError(f"history {history} must be at least 1: a watch could never keep up")
         self._history = history
-        self._core = Mvcc()
+        self._core = Mvcc(first=first)
         self._idle: dict[_MemoryWatch, anyio.Event] = {}
 
     async def revision(self) -> int:

@@ -28,11 +28,14 @@ class Mvcc:
     Invariants: the revision grows by one with each change and by nothing else; the log holds every change from
     ``compacted`` on, in order, and each key's history holds the same changes and at most one older one, which is a put;
     a key without history is unknown. So memory is bounded by the live keys and the log.
+
+    Args:
+        first: The revision of the empty beginning; those before it count as compacted away.
     """
 
-    def __init__(self) -> None:
-        self.revision = 1
-        self.compacted = 0
+    def __init__(self, *, first: int = 1) -> None:
+        self.revision = first
+        self.compacted = first if first > 1 else 0
         self._histories: dict[str, list[Change]] = {}
         self._keys: list[str] = []
         self._log: list[Change] = []

@@ -159,3 +159,10 @@ def test_it_can_be_made_without_a_loop(caplog: pytest.LogCaptureFixture) -> None
     with caplog.at_level(logging.DEBUG):
         ApiServer()
     assert caplog.records == []
+
+
+async def test_leaving_does_not_raise_again_what_it_was_given() -> None:
+    server = ApiServer()
+    await server.__aenter__()
+    error = asyncio.CancelledError()
+    await server.__aexit__(type(error), error, None)

@@ -74,7 +74,7 @@ async def setting() -> AsyncIterator[Setting]:
 
 
 async def test_a_watch_is_open_before_its_first_event_x_5() -> None:
-    async with setting() as here, here.watch("resourceVersion=5&allowWatchBookmarks=false") as lines:
+    async with setting() as here, here.watch("allowWatchBookmarks=false") as lines:
         assert lines.response.headers["content-type"] == "application/json"
         assert here.server.app.open_watches == 1
         await here.create("a")
@@ -144,7 +144,7 @@ async def test_a_version_that_is_too_new_is_told_inside_the_stream_x_8(accept: s
         events: list[Any] = []
 
         async def read() -> None:
-            query = "resourceVersion=999&sendInitialEvents=true&resourceVersionMatch=NotOlderThan"
+            query = "resourceVersion=99999999999999&sendInitialEvents=true&resourceVersionMatch=NotOlderThan"
             async with here.watch(query, accept) as lines:
                 events.extend(await lines.rest())
 

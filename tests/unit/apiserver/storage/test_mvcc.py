@@ -130,3 +130,14 @@ def test_a_deleted_key_is_forgotten_once_its_deletion_is() -> None:
     assert core.range("/").items == (core.get("/b"),)
     assert len(core) == 1
     assert "/a" not in core._histories
+
+
+def test_what_comes_before_the_beginning_counts_as_compacted_away() -> None:
+    core = Mvcc(first=1000)
+    assert (core.revision, core.changes("", 1001, 10)) == (1000, ([], 1001))
+    with pytest.raises(CompactedError):
+        core.changes("", 13, 10)
+    with pytest.raises(CompactedError):
+        core.get("a", 12)
+    assert core.put("a", b"1", None).revision == 1001
+    assert [change.revision for change in core.changes("", 1000, 10)[0]] == [1001]
