@@ -63,7 +63,7 @@ Run the controllers of a Python file until interrupted. The file is imported as 
 'if __name__ == "__main__":' does not run. What runs is NAME, a Controller or a Manager; without NAME the file's one
 Manager, else all its Controllers.
 
-Exit codes: 0 interrupted, by Ctrl-C or SIGTERM; 1 a controller failed; 2 nothing could be started, and why.
+Exit codes: 0 interrupted, by Ctrl-C, SIGTERM or SIGHUP; 1 a controller failed; 2 nothing could be started, and why.
 """
 
 _RUN_EXAMPLES: Final = """\
@@ -78,7 +78,7 @@ _APISERVER: Final = """\
 Serve an apiserver on the loopback interface until interrupted, and print where its kubeconfig is. It keeps its
 objects in memory: they are gone when it ends.
 
-Exit codes: 0 interrupted, by Ctrl-C or SIGTERM; 2 it could not be started, and why.
+Exit codes: 0 interrupted, by Ctrl-C, SIGTERM or SIGHUP; 2 it could not be started, and why.
 """
 
 _APISERVER_EXAMPLES: Final = """\

@@ -15,13 +15,13 @@ __all__ = ["interruptible", "say", "written"]
 
 @contextmanager
 def interruptible() -> Iterator[anyio.CancelScope]:
-    """Cancel the block at the first signal, so that it cleans up; a third finds the process as if we were not there."""
+    """Cancel the block at the first signal, so that it cleans up; a third one ends the process at once."""
     has_heard = False
 
     def hear(_: Number) -> None:
         nonlocal has_heard
         if has_heard:
-            signals.release()
+            signals.resign()
         has_heard = True
         scope.cancel()
 

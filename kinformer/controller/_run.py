@@ -22,7 +22,7 @@ def run(*what: Controller | Manager, config: Config | Kubeconfig | str | None = 
     """Run controllers until SIGINT, SIGTERM or SIGHUP; to be called from the main thread of a program.
 
     The first signal asks for a graceful stop: running reconciles get the manager's grace. A second one cancels them.
-    Either way the call returns normally; a third finds the process as if we were not there.
+    Either way the call returns normally; a third ends the process at once.
 
     Args:
         what: Controllers, which get one manager together, or one manager.
@@ -81,7 +81,7 @@ class _Interruptions:
         if self._has_asked:
             logger.warning("%s again: cancelling what still runs", number.name)
             self._scope.cancel()
-            self.signals.release()  # who does not heed the cancellation is left to the next signal
+            self.signals.resign()  # who does not heed the cancellation is left to the next signal
         else:
             logger.info("%s: stopping", number.name)
             self._has_asked = True

@@ -57,6 +57,14 @@ class Signals:
             number, handler = self._before.popitem()
             signal.signal(number, signal.SIG_DFL if handler is None else handler)
 
+    def resign(self) -> None:
+        """Let the next signal end the process, as if no Python were there to hear it; leaving still puts all back.
+
+        Python's own handler, and asyncio's, would interrupt or cancel what does not heed a cancellation anyway.
+        """
+        for number in self._before:
+            signal.signal(number, signal.SIG_DFL)
+
     def _hand_over(self, number: int, _frame: FrameType | None) -> None:
         """A plain handler runs between any two instructions of the main thread, so it does next to nothing."""
         self._loop.call_soon_threadsafe(self._heard, signal.Signals(number))

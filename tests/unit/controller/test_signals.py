@@ -52,6 +52,14 @@ async def test_the_innermost_hears_and_the_outer_one_hears_again_after_it() -> N
     assert (outer.numbers, inner.numbers) == ([signal.SIGINT], [signal.SIGTERM])
 
 
+async def test_who_resigns_leaves_the_next_signal_to_the_system() -> None:
+    before = [signal.getsignal(number) for number in SIGNALS]
+    with Signals(Heard()) as signals:
+        signals.resign()
+        assert {signal.getsignal(number) for number in SIGNALS} == {signal.SIG_DFL}
+    assert [signal.getsignal(number) for number in SIGNALS] == before
+
+
 async def test_what_nohup_ignores_stays_ignored() -> None:
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
