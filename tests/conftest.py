@@ -1,11 +1,21 @@
 """What every room's tests need: the number of seeds, and patience for the long runs."""
 
 import pytest
-from hypothesis import settings
+from hypothesis import Phase, settings
+from hypothesis.internal.detection import is_hypothesis_test
 
 SEEDS = 20
-settings.register_profile("default", deadline=None, derandomize=True)
-settings.register_profile("soak", deadline=None, max_examples=1000)
+PHASES = [
+    Phase.explicit,
+    Phase.reuse,
+    Phase.generate,
+    Phase.shrink,
+]  # to explain a failure costs too much of its time
+PATIENCE = 120
+"""Seconds for what hypothesis drives: the usual limit would strike while a failure is being made small."""
+
+settings.register_profile("default", deadline=None, derandomize=True, phases=PHASES)
+settings.register_profile("soak", deadline=None, max_examples=1000, phases=PHASES)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -14,6 +24,21 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     settings.load_profile("soak" if config.getoption("--seeds") > SEEDS else "default")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    driven = [item for item in items if isinstance(item, pytest.Function) and is_hypothesis_test(item.obj)]
+    if config.getoption("timeout") is None:
+        for item in driven:
+            item.add_marker(pytest.mark.timeout(PATIENCE))
+    if config.getoption("--seeds") > SEEDS:
+        machines = {item.cls for item in driven if item.cls is not None and hasattr(item.cls, "settings")}
+        for machine in machines:
+            examples = machine.settings.max_examples
+            if (
+                examples != settings.default.max_examples
+            ):  # what a machine says itself is meant for the short runs
+                machine.settings = settings(machine.settings, max_examples=10 * examples)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
