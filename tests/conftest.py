@@ -5,6 +5,8 @@ from hypothesis import Phase, settings
 from hypothesis.internal.detection import is_hypothesis_test
 
 SEEDS = 20
+LONG = 1000
+"""Examples in a soak."""
 PHASES = [
     Phase.explicit,
     Phase.reuse,
@@ -15,7 +17,7 @@ PATIENCE = 120
 """Seconds for what hypothesis drives: the usual limit would strike while a failure is being made small."""
 
 settings.register_profile("default", deadline=None, derandomize=True, phases=PHASES)
-settings.register_profile("soak", deadline=None, max_examples=1000, phases=PHASES)
+settings.register_profile("soak", deadline=None, max_examples=LONG, phases=PHASES)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -32,13 +34,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         for item in driven:
             item.add_marker(pytest.mark.timeout(PATIENCE))
     if config.getoption("--seeds") > SEEDS:
-        machines = {item.cls for item in driven if item.cls is not None and hasattr(item.cls, "settings")}
-        for machine in machines:
-            examples = machine.settings.max_examples
+        for machine in {
+            item.cls for item in driven if item.cls is not None and hasattr(item.cls, "settings")
+        }:
             if (
-                examples != settings.default.max_examples
+                machine.settings.max_examples != LONG
             ):  # what a machine says itself is meant for the short runs
-                machine.settings = settings(machine.settings, max_examples=10 * examples)
+                machine.settings = settings(machine.settings, max_examples=10 * machine.settings.max_examples)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
