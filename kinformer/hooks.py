@@ -18,6 +18,8 @@ __all__ = [
     "Hooks",
     "KeyAdded",
     "KeyDone",
+    "KeyParked",
+    "KeyResumed",
     "KeyRetried",
     "KeyTaken",
     "NoHooks",
@@ -108,34 +110,69 @@ class HandlerLagging(msgspec.Struct, frozen=True):
     """How long its last call took."""
 
 
-class KeyAdded(msgspec.Struct, frozen=True):
-    """A work queue took in a key that it did not hold already."""
+class KeyAdded(msgspec.Struct, frozen=True, gc=False):
+    """A work queue took in a key that it did not hold already.
+
+    client-go's ``workqueue_adds_total`` counts these, so not an add of a key that waits for its run already; and
+    ``workqueue_depth`` is set to ``depth``.
+    """
 
     queue: str
     depth: int
     """How many keys are ready or will be when their present run ends."""
 
 
-class KeyTaken(msgspec.Struct, frozen=True):
-    """A worker took a key."""
+class KeyTaken(msgspec.Struct, frozen=True, gc=False):
+    """A worker took a key.
+
+    client-go's ``workqueue_queue_duration_seconds`` observes ``waited``; ``workqueue_depth`` is set to ``depth``.
+    """
 
     queue: str
     depth: int
     waited: float
+    """Since the first add that counted; for a key that was added while it ran, since that add."""
 
 
-class KeyDone(msgspec.Struct, frozen=True):
-    """A worker finished with a key."""
+class KeyDone(msgspec.Struct, frozen=True, gc=False):
+    """A worker finished with a key; client-go's ``workqueue_work_duration_seconds`` observes ``worked``.
+
+    What is not finished is asked for, not told: ``WorkQueue.gauges`` gives ``workqueue_unfinished_work_seconds`` and
+    ``workqueue_longest_running_processor_seconds`` as of now, where client-go refreshes them each 500 ms.
+    """
 
     queue: str
     worked: float
 
 
-class KeyRetried(msgspec.Struct, frozen=True):
-    """A key was put back, to come again after ``delay``."""
+class KeyRetried(msgspec.Struct, frozen=True, gc=False):
+    """A key was put back, to come again after ``delay``; client-go's ``workqueue_retries_total`` counts these.
+
+    As there, every ``add_after`` counts that is not refused, a failure or not, with a delay or without one.
+    """
 
     queue: str
     delay: float
+
+
+class KeyParked(msgspec.Struct, frozen=True, gc=False):
+    """A key failed too often and is tried no more until something happens to it. client-go has no such thing."""
+
+    queue: str
+    parked: int
+    """How many keys of the queue are parked now."""
+    attempts: int
+    """How often this one failed, as the limiter counts."""
+    error: str
+    """Its last error in words, or ``""``."""
+
+
+class KeyResumed(msgspec.Struct, frozen=True, gc=False):
+    """Something happened to a parked key, so that it is parked no more."""
+
+    queue: str
+    parked: int
+    """How many keys of the queue are parked now."""
 
 
 class ReconcileResult(StrEnum):
@@ -172,6 +209,8 @@ class Hooks(Protocol):
     def key_taken(self, event: KeyTaken, /) -> None: ...
     def key_done(self, event: KeyDone, /) -> None: ...
     def key_retried(self, event: KeyRetried, /) -> None: ...
+    def key_parked(self, event: KeyParked, /) -> None: ...
+    def key_resumed(self, event: KeyResumed, /) -> None: ...
     def reconcile_finished(self, event: ReconcileFinished, /) -> None: ...
 
 
@@ -192,4 +231,6 @@ class NoHooks:
     def key_taken(self, event: KeyTaken, /) -> None: ...
     def key_done(self, event: KeyDone, /) -> None: ...
     def key_retried(self, event: KeyRetried, /) -> None: ...
+    def key_parked(self, event: KeyParked, /) -> None: ...
+    def key_resumed(self, event: KeyResumed, /) -> None: ...
     def reconcile_finished(self, event: ReconcileFinished, /) -> None: ...

@@ -18,9 +18,7 @@ class SystemClock:
 
     __slots__ = ()
 
-    def monotonic(self) -> float:
-        """Seconds of ``time.monotonic``."""
-        return time.monotonic()  # noqa: TID251 -- here real time enters
+    monotonic = staticmethod(time.monotonic)  # noqa: TID251 -- here real time enters, without a call of our own
 
     def now(self) -> datetime:
         """The wall time in UTC."""

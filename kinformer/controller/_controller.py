@@ -55,7 +55,8 @@ class Controller:
         name: Names the controller in logs and metrics; unique in a manager.
         reconcile: The function, an ``async def`` of one ``Request``; or leave it to the decorator ``reconciler``.
         workers: How many keys are reconciled at once; one key never is.
-        limiter: How long a failed key waits; the default is exponential with jitter, from 0.1 s to 5 min.
+        limiter: How long a failed key waits; the default is exponential with jitter, from 0.1 s to 5 min, and parks a
+            key after 50 failures in a row until something happens to it (``workqueue.controller_default``).
         timeout: Seconds for one call, after which it is cancelled and counts as failed; infinity for no limit.
 
     Raises:

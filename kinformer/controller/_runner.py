@@ -13,13 +13,13 @@ from kinformer.client import Client
 from kinformer.clock import Clock
 from kinformer.controller._controller import Controller
 from kinformer.controller._reconcile import Request
-from kinformer.controller._sources import EventSource
+from kinformer.controller._sources import EventSource, priority_of
 from kinformer.controller._worker import Item, Workers
 from kinformer.errors import ClosedError
 from kinformer.hooks import Hooks
 from kinformer.informer import InformerFactory, Notification, Registration, SharedInformer
 from kinformer.meta import Object, Resource
-from kinformer.workqueue import WorkQueue, controller_default
+from kinformer.workqueue import PriorityReady, WorkQueue, controller_default
 
 __all__ = ["ControllerRunner", "Reach"]
 
@@ -67,7 +67,8 @@ class ControllerRunner:
         self._registrations: list[Registration] = []
         self._queue: WorkQueue[Item] = WorkQueue(
             controller.name,
-            limiter=controller.limiter or controller_default(random),
+            ready=PriorityReady(),
+            limiter=controller.limiter or controller_default(random, clock=clock),
             clock=clock,
             hooks=hooks,
         )
@@ -137,8 +138,9 @@ class ControllerRunner:
 
     def _enqueuer(self, cluster: str, source: EventSource) -> Callable[[Notification[Object]], None]:
         def enqueue(notification: Notification[Object]) -> None:
+            priority = priority_of(notification)
             for key in source.keys_of(notification):
-                self._queue.add(Item(cluster, key))
+                self._queue.add(Item(cluster, key), priority=priority)
 
         return enqueue
 

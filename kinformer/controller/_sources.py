@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 from kinformer.informer import Added, Deleted, Notification, Updated
 from kinformer.meta import LabelSelector, Object, ObjectKey, ObjectMeta, OwnerReference, Resource
+from kinformer.workqueue import LOW_PRIORITY
 
 __all__ = [
     "EventSource",
@@ -17,6 +18,7 @@ __all__ = [
     "generation_changed",
     "keys_of_owners",
     "own_key",
+    "priority_of",
 ]
 
 KeyMap: TypeAlias = Callable[[Object], Iterable[ObjectKey] | ObjectKey]
@@ -138,6 +140,21 @@ def generation_changed(notification: Notification[Object]) -> bool:
         return True
     old, new = notification.old.metadata, notification.new.metadata
     return not new.generation or old.resource_version == new.resource_version or _wish(old) != _wish(new)
+
+
+def priority_of(notification: Notification[Object]) -> int:
+    """How urgent the keys are: low for what a first list shows, and for an update that changes nothing (a resync).
+
+    So at a start, and at a resync of ten thousand objects, what really happens is not behind all of them. The rule is
+    that of controller-runtime's stock handlers.
+    """
+    match notification:
+        case Added(is_initial=True):
+            return LOW_PRIORITY
+        case Updated(old=old, new=new) if old.metadata.resource_version == new.metadata.resource_version:
+            return LOW_PRIORITY
+        case _:
+            return 0
 
 
 def checked_functions(what: str, functions: Callable[..., object] | Iterable[Callable[..., object]]) -> None:

@@ -1,8 +1,6 @@
 """Workers: take keys from a queue, call the reconciler, and do what its answer means."""
 
-import asyncio
 import logging
-import math
 from collections.abc import Callable, Mapping
 from functools import partial
 from types import MappingProxyType
@@ -16,7 +14,7 @@ from kinformer.controller._reconcile import Reconciler, Request, RequeueAfter
 from kinformer.errors import TerminalError
 from kinformer.hooks import Hooks, ReconcileFinished, ReconcileResult
 from kinformer.meta import ObjectKey
-from kinformer.tasks import sole
+from kinformer.tasks import has_cancellation, shed_cancellation, sole
 from kinformer.workqueue import WorkQueue
 
 __all__ = ["Item", "Outcome", "Workers", "result_of"]
@@ -55,7 +53,8 @@ class Workers:
     """Some tasks that reconcile the keys of one queue, each one key at a time.
 
     What an outcome does to its key: an answer clears its failures (``RequeueAfter`` also brings it back), a
-    ``TerminalError`` too, and any other error brings it back after the limiter's delay. A call that takes longer than
+    ``TerminalError`` too, and any other error brings it back after the limiter's delay, or parks it where the limiter
+    gives it up. A key that comes back has the priority that it was taken with. A call that takes longer than
     ``timeout`` is cancelled and counts as an error.
 
     Args:
@@ -143,7 +142,6 @@ class Workers:
             outcome = await self._call(self._request(item, attempt))
         finally:
             del self._running[item]
-        self._log(item, attempt, outcome)
         duration = self._clock.monotonic() - began
         error = outcome if isinstance(outcome, Exception) else None
         self._hooks.reconcile_finished(
@@ -156,7 +154,8 @@ class Workers:
             case None | TerminalError():
                 self._queue.forget(item)
             case _:
-                self._queue.add_rate_limited(item)
+                self._queue.add_rate_limited(item, error=outcome)
+        self._log(item, attempt, outcome)
 
     async def _call(self, request: Request) -> Outcome:
         stuck: BaseException | None = None
@@ -167,10 +166,12 @@ class Workers:
                 found = sole(error)
                 return found if isinstance(found, Exception) else error
             except anyio.get_cancelled_exc_class() as error:
-                if not _is_being_cancelled():
-                    return _caused(RuntimeError(f"the reconcile of {request.key} cancelled itself"), error)
                 stuck = error
-                raise
+                await shed_cancellation()  # that of a scope, such as the timeout's, goes on from here
+                return _cancelled(request, error)
+            if has_cancellation():
+                await shed_cancellation()
+                return _cancelled(request)
             if answer is None or isinstance(answer, RequeueAfter):
                 return answer
             return TypeError(  # type: ignore[unreachable]  # users need not check types
@@ -190,10 +191,11 @@ class Workers:
                 )
             case Exception():
                 logger.error(
-                    "%s: reconcile of %s failed, attempt %d; it will be tried again",
+                    "%s: reconcile of %s failed, attempt %d; %s",
                     self.name,
                     item,
                     attempt,
+                    "it is parked" if self._queue.is_parked(item) else "it will be tried again",
                     exc_info=outcome,
                     extra=facts,
                 )
@@ -201,13 +203,8 @@ class Workers:
                 logger.debug("%s: reconciled %s: %s", self.name, item, result_of(outcome), extra=facts)
 
 
-def _is_being_cancelled() -> bool:
-    """Whether somebody wants this task to end; else a ``CancelledError`` is only an error of what it awaited.
-
-    A worker that took the second for the first would end without a word.
-    """
-    task = asyncio.current_task()
-    return anyio.current_effective_deadline() == -math.inf or (task is not None and task.cancelling() > 0)
+def _cancelled(request: Request, cause: BaseException | None = None) -> Exception:
+    return _caused(RuntimeError(f"the reconcile of {request.key} cancelled itself"), cause)
 
 
 def _caused(error: Exception, cause: BaseException | None) -> Exception:

@@ -2,12 +2,17 @@
 
 from collections.abc import Hashable
 from random import Random
+from typing import Final
 
 from kinformer.clock import Clock
 from kinformer.system_clock import SystemClock
+from kinformer.workqueue._attempts import MaxAttempts, TimedRetries
 from kinformer.workqueue._limits import ExponentialLimiter, Limiter, SlowestOf, TokenBucket
 
-__all__ = ["client_go_default", "controller_default"]
+__all__ = ["ATTEMPTS", "client_go_default", "controller_default"]
+
+ATTEMPTS: Final = 50
+"""How often a controller tries a key before it parks it: some two and a half hours of nothing but failures."""
 
 
 def client_go_default(clock: Clock | None = None) -> Limiter[Hashable]:
@@ -20,10 +25,23 @@ def client_go_default(clock: Clock | None = None) -> Limiter[Hashable]:
     return SlowestOf(ExponentialLimiter(0.005, 1000.0), TokenBucket(10.0, 100, clock))
 
 
-def controller_default(random: Random | None = None) -> Limiter[Hashable]:
+def controller_default(
+    random: Random | None = None, *, clock: Clock | None = None, attempts: int = ATTEMPTS
+) -> Limiter[Hashable]:
     """Give the policy of a ``Controller`` that is given none: doubling waits from 0.1 s to 5 min, with jitter.
 
-    No bucket is shared, so a key's wait does not depend on what else fails. ``random`` is where jitter comes from.
+    After ``attempts`` failures in a row the key is parked, until something happens to it. A run that an event has
+    brought about in the middle of a wait does not count. No bucket is shared, so a key's wait does not depend on what
+    else fails.
+
+    Args:
+        random: Where jitter comes from.
+        clock: The time; that of the queue.
+        attempts: How many failures in a row park a key.
+
+    Raises:
+        ValueError: ``attempts`` is below 1.
     """
     random = Random() if random is None else random  # noqa: S311 -- jitter is no secret
-    return ExponentialLimiter(0.1, 300.0, random=random)
+    clock = SystemClock() if clock is None else clock
+    return TimedRetries(MaxAttempts(ExponentialLimiter(0.1, 300.0, random=random), attempts), clock)

@@ -9,8 +9,8 @@ __all__ = ["Delayed"]
 
 K = TypeVar("K", bound=Hashable)
 
-_Entry: TypeAlias = tuple[float, int, K]
-"""When, then the age, so that keys are never compared."""
+_Entry: TypeAlias = tuple[float, int, K, int]
+"""When, then the age, so that different keys are never compared; then the key and its priority."""
 
 _SLACK: Final = 16
 """How many stale entries are not worth a clean-up."""
@@ -19,11 +19,15 @@ _SLACK: Final = 16
 class Delayed(Generic[K]):
     """Keys with the moment at which each is due, in one heap. No clock, no timer, no task.
 
-    A key has one moment, the earliest that anybody asked for, whichever order they asked in. (client-go's
-    ``delayingType`` has the same rule.) Moments are seconds on one clock of the caller's choice.
+    A key has one moment, the earliest that anybody asked for, whichever order they asked in (client-go's
+    ``delayingType`` has the same rule), and one priority, the highest. Moments are seconds on one clock of the
+    caller's choice.
 
-    Bringing a key forward leaves its old entry behind in the heap, stale. Between any two calls the head of the heap
-    is not stale, and at most ``len(self) + 16`` entries are.
+    Bringing a key forward, or raising it, leaves its old entry behind in the heap, stale. Between any two calls the
+    head of the heap is not stale, and at most ``len(self) + 16`` entries are.
+
+    client-go's loop also wakes every 10 s, in case that the timer for the head was missed. There is nothing to miss
+    here: whoever adds a key sees at once, in the same call, whether ``next_due`` has changed.
     """
 
     __slots__ = ("_heap", "_live", "_numbers")
@@ -33,29 +37,36 @@ class Delayed(Generic[K]):
         self._live: dict[K, _Entry[K]] = {}
         self._numbers = count()
 
-    def add(self, key: K, when: float) -> None:
-        """Make ``key`` due at ``when``, unless it is due by then anyway."""
+    def add(self, key: K, when: float, priority: int = 0) -> None:
+        """Make ``key`` due at ``when``, unless it is due by then anyway; it keeps the highest priority asked for."""
         live = self._live.get(key)
-        if live is not None and live[0] <= when:
+        if live is None:
+            entry = (when, next(self._numbers), key, priority)
+        elif when < live[0]:
+            entry = (when, next(self._numbers), key, max(priority, live[3]))
+        elif priority > live[3]:
+            entry = (live[0], live[1], key, priority)
+        else:
             return
-        entry = (when, next(self._numbers), key)
         self._live[key] = entry
         heappush(self._heap, entry)
-        self._tidy()
+        if live is not None:
+            self._tidy()
 
-    def take_due(self, now: float, limit: int) -> list[K]:
-        """Remove and give the keys that are due at ``now``, at most ``limit`` of them, in order of their moments.
+    def take_due(self, now: float, limit: int) -> list[tuple[K, int]]:
+        """Remove and give the keys that are due at ``now``, at most ``limit``, in order of their moments.
 
-        Keys of one moment come in the order in which they were added.
+        Each comes with its priority; keys of one moment come in the order in which they were added.
         """
-        heap, live, due = self._heap, self._live, list[K]()
+        heap, live, due = self._heap, self._live, list[tuple[K, int]]()
         while heap and heap[0][0] <= now and len(due) < limit:
             entry = heappop(heap)
             key = entry[2]
             if live.get(key) is entry:
                 del live[key]
-                due.append(key)
-        self._tidy()
+                due.append((key, entry[3]))
+        if due:
+            self._tidy()
         return due
 
     def clear(self) -> None:
@@ -68,14 +79,29 @@ class Delayed(Generic[K]):
         """When the first key is due; ``None`` where there is none."""
         return self._heap[0][0] if self._heap else None
 
+    def waiting(self) -> list[tuple[K, float, int]]:
+        """The keys, each with its moment and its priority, in order of the moments."""
+        return [(key, when, priority) for when, _, key, priority in sorted(self._live.values(), key=_order)]
+
+    def __contains__(self, key: K) -> bool:
+        """Whether ``key`` waits for its moment."""
+        return key in self._live
+
     def __len__(self) -> int:
         """How many keys wait for their moment."""
         return len(self._live)
 
     def _tidy(self) -> None:
         heap, live = self._heap, self._live
-        while heap and live.get(heap[0][2]) is not heap[0]:
+        if not live:
+            self.clear()  # gives the tables back, which a dict that shrinks to nothing keeps
+            return
+        while live.get(heap[0][2]) is not heap[0]:
             heappop(heap)
         if len(heap) > 2 * len(live) + _SLACK:
             heap[:] = live.values()
             heapify(heap)
+
+
+def _order(entry: _Entry[K]) -> tuple[float, int]:
+    return entry[:2]

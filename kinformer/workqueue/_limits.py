@@ -7,7 +7,7 @@ from typing import Generic, Protocol, TypeVar
 
 from kinformer.clock import Clock
 
-__all__ = ["ExponentialLimiter", "Limiter", "MaxWait", "SlowestOf", "TokenBucket"]
+__all__ = ["ExponentialLimiter", "FastSlow", "Limiter", "MaxWait", "SlowestOf", "TokenBucket"]
 
 K = TypeVar("K", bound=Hashable)
 K_contra = TypeVar("K_contra", bound=Hashable, contravariant=True)
@@ -17,7 +17,10 @@ class Limiter(Protocol[K_contra]):
     """Decides how long each failed key waits. It waits for nothing itself, so it is plain state and calls."""
 
     def delay(self, key: K_contra, /) -> float:
-        """Count one more failure of ``key`` and give the seconds to wait before the next try, 0 or more."""
+        """Count one more failure of ``key`` and give the seconds to wait before the next try, 0 or more.
+
+        Infinity means never by itself: the queue parks the key.
+        """
 
     def forget(self, key: K_contra, /) -> None:
         """Start over with ``key``: it succeeded, or nobody cares any more. Harmless for an unknown key."""
@@ -32,7 +35,7 @@ class ExponentialLimiter:
     With ``random`` each wait is drawn evenly between its own step and the next, and at the end between half the
     cap and the cap: it stays within ``base`` and ``cap``, and keys that failed together do not come back together.
 
-    A key is remembered until ``forget``; whoever never calls that leaks. The rule without ``random`` is client-go's
+    A key is remembered until ``forget``, which a ``WorkQueue`` calls for keys that are gone. The rule without ``random`` is client-go's
     ``TypedItemExponentialFailureRateLimiter``.
 
     Args:
@@ -68,6 +71,8 @@ class ExponentialLimiter:
     def forget(self, key: Hashable, /) -> None:
         """Let the next failure of ``key`` be its first."""
         self._failures.pop(key, None)
+        if not self._failures:
+            self._failures.clear()  # gives the table back, which a dict that shrinks to nothing keeps
 
     def requeues(self, key: Hashable, /) -> int:
         """How often ``key`` has failed since it was last forgotten."""
@@ -75,6 +80,48 @@ class ExponentialLimiter:
 
     def _step(self, number: int) -> float:
         return min(math.ldexp(self._base, number), self._cap) if number < self._steps else self._cap
+
+
+class FastSlow:
+    """Lets a key try again soon a few times, and then slowly: client-go's ``TypedItemFastSlowRateLimiter``.
+
+    A key is remembered until ``forget``, which a ``WorkQueue`` calls for keys that are gone.
+
+    Args:
+        fast: Seconds to wait after each of the first failures.
+        slow: Seconds to wait after each further one.
+        attempts: How many failures are the first ones.
+
+    Raises:
+        ValueError: A wait is negative or not finite, or ``attempts`` is negative.
+    """
+
+    __slots__ = ("_attempts", "_failures", "_fast", "_slow")
+
+    def __init__(self, fast: float, slow: float, attempts: int) -> None:
+        if not (0 <= fast < math.inf and 0 <= slow < math.inf):
+            raise ValueError(f"the waits must be finite and 0 or more seconds, not fast={fast}, slow={slow}")
+        if attempts < 0:
+            raise ValueError(f"attempts must be 0 or more, not {attempts}")
+        self._fast = fast
+        self._slow = slow
+        self._attempts = attempts
+        self._failures: dict[Hashable, int] = {}
+
+    def delay(self, key: Hashable, /) -> float:
+        """Count one more failure of ``key`` and give its wait in seconds."""
+        failures = self._failures[key] = self._failures.get(key, 0) + 1
+        return self._fast if failures <= self._attempts else self._slow
+
+    def forget(self, key: Hashable, /) -> None:
+        """Let the next failure of ``key`` be its first."""
+        self._failures.pop(key, None)
+        if not self._failures:
+            self._failures.clear()  # gives the table back
+
+    def requeues(self, key: Hashable, /) -> int:
+        """How often ``key`` has failed since it was last forgotten."""
+        return self._failures.get(key, 0)
 
 
 class TokenBucket:

@@ -1,10 +1,9 @@
-"""Meter: tells the hooks what happened to keys, and how long it took."""
+"""Meter: what hooks are told about the keys of one queue."""
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from typing import Generic, TypeVar
 
-from kinformer.clock import Clock
-from kinformer.hooks import Hooks, KeyAdded, KeyDone, KeyRetried, KeyTaken
+from kinformer.hooks import Hooks, KeyAdded, KeyParked, KeyResumed, KeyRetried, KeyTaken
 
 __all__ = ["Meter"]
 
@@ -12,37 +11,53 @@ K = TypeVar("K", bound=Hashable)
 
 
 class Meter(Generic[K]):
-    """Remembers when each key was added and taken, and reports to ``hooks``. A queue without hooks has none.
+    """Remembers since when each key wants its run, and reports to ``hooks``. A queue without hooks has none.
 
-    It holds a key only while the queue does; a key that somebody else put into the queue's order counts from the
-    moment it is seen. The moments that count are those of client-go's workqueue metrics.
+    It holds a key only while that wants a run; a key that somebody else put into the queue's order counts from the
+    moment it is taken. The moments that count are those of client-go's workqueue metrics.
+
+    Attributes:
+        key_done: The hook itself, since the end of a run is known to the queue alone.
     """
 
-    __slots__ = ("_added", "_clock", "_hooks", "_name", "_taken")
+    __slots__ = ("_hooks", "_name", "_since", "_taken", "_took_in", "key_done")
 
-    def __init__(self, name: str, clock: Clock, hooks: Hooks) -> None:
+    def __init__(self, name: str, hooks: Hooks) -> None:
         self._name = name
-        self._clock = clock
         self._hooks = hooks
-        self._added: dict[K, float] = {}
-        self._taken: dict[K, float] = {}
+        self.key_done = hooks.key_done
+        self._took_in = hooks.key_added  # looked up once: these are called for each key
+        self._taken = hooks.key_taken
+        self._since: dict[K, float] = {}
 
-    def added(self, key: K, depth: int) -> None:
+    def added(self, key: K, now: float) -> None:
         """Report a key that the queue did not hold already."""
-        self._added[key] = self._clock.monotonic()
-        self._hooks.key_added(KeyAdded(self._name, depth))
+        self._since[key] = now
+        self._took_in(KeyAdded(self._name, len(self._since)))
 
-    def taken(self, key: K, depth: int) -> None:
+    def taken(self, key: K, now: float) -> None:
         """Report a key that went into a worker's hands."""
-        now = self._clock.monotonic()
-        self._taken[key] = now
-        self._hooks.key_taken(KeyTaken(self._name, depth, now - self._added.pop(key, now)))
-
-    def done(self, key: K) -> None:
-        """Report the end of a key's run."""
-        now = self._clock.monotonic()
-        self._hooks.key_done(KeyDone(self._name, now - self._taken.pop(key, now)))
+        since = self._since
+        waited = now - since.pop(key, now)
+        if not since:
+            since.clear()  # gives the table back, which a dict that shrinks to nothing keeps
+        self._taken(KeyTaken(self._name, len(since), waited))
 
     def retried(self, delay: float) -> None:
         """Report a key that was put back, to come again after ``delay`` seconds."""
         self._hooks.key_retried(KeyRetried(self._name, delay))
+
+    def parked(self, parked: int, attempts: int, error: str) -> None:
+        """Report a key that is tried no more, after which ``parked`` keys are parked."""
+        self._hooks.key_parked(KeyParked(self._name, parked, attempts, error))
+
+    def resumed(self, parked: int) -> None:
+        """Report a key that is parked no more, after which ``parked`` keys are."""
+        self._hooks.key_resumed(KeyResumed(self._name, parked))
+
+    def oldest(self, heads: Iterable[tuple[int, K]], now: float) -> dict[int, float]:
+        """For each priority in ``heads``, how long the key there that has waited longest wants its run."""
+        ages: dict[int, float] = {}
+        for priority, key in heads:
+            ages[priority] = max(ages.get(priority, 0.0), now - self._since.get(key, now))
+        return ages

@@ -1,28 +1,47 @@
-"""Workers, re-adds, delays, retries and cancellations all at once: what the queue promises must hold at the end."""
+"""Workers, re-adds, delays, retries, cancellations and shut-down all at once: what the queue promises must hold."""
 
 import math
 from asyncio import all_tasks
+from collections.abc import Hashable
 from random import Random
 
 import anyio
 
+from kinformer.hooks import KeyAdded, KeyDone, KeyTaken, NoHooks
 from kinformer.testing import FakeClock, settle
-from kinformer.workqueue import WorkQueue, controller_default
+from kinformer.workqueue import Limiter, PriorityReady, WorkQueue, controller_default
 
-WORKERS = 16
-KEYS = 500
-STEPS = 200
+WORKERS = 64
+KEYS = 10_000
+STEPS = 120
+
+
+class Witness(NoHooks):
+    """Counts the keys that a queue says it has added, handed out and got back."""
+
+    def __init__(self) -> None:
+        self.added = self.taken = self.done = 0
+
+    def key_added(self, event: KeyAdded, /) -> None:
+        self.added += 1
+
+    def key_taken(self, event: KeyTaken, /) -> None:
+        self.taken += 1
+
+    def key_done(self, event: KeyDone, /) -> None:
+        self.done += 1
 
 
 class World:
-    """Counts what was asked for and what was done about it."""
+    """Counts what was asked for and what was done about it. It is the limiter too, so as to hear of the waits."""
 
     def __init__(self, seed: int) -> None:
         self.random = Random(seed)
         self.clock = FakeClock()
-        limiter = controller_default(Random(seed))
-        self.twin = controller_default(Random(seed))  # asked alike, it answers alike
-        self.queue = WorkQueue[int]("world", clock=self.clock, limiter=limiter)
+        self.limiter: Limiter[Hashable] = controller_default(Random(seed), clock=self.clock, attempts=3)
+        self.hooks = Witness() if seed % 3 == 0 else None
+        order = PriorityReady[int](ageing=5, bucket=lambda key: key % 7) if seed % 2 else None
+        self.queue = WorkQueue[int]("world", ready=order, clock=self.clock, limiter=self, hooks=self.hooks)
         self.asked = dict.fromkeys(range(KEYS), 0)  # how often a run was asked for
         self.moments: dict[int, float] = {}  # the moment that a key waits for, or that its next run is due to
         self.answered = dict.fromkeys(range(KEYS), 0)  # the value of asked when the newest run began
@@ -30,10 +49,25 @@ class World:
         self.held: set[int] = set()
         self.scopes: list[anyio.CancelScope] = []
         self.cancelled = 0
+        self.parked = 0
+
+    def delay(self, key: int, /) -> float:
+        delay = self.limiter.delay(key)
+        if delay < math.inf:
+            self.owe(key, delay)
+        else:
+            self.parked += 1
+        return delay
+
+    def forget(self, key: int, /) -> None:
+        self.limiter.forget(key)
+
+    def requeues(self, key: int, /) -> int:
+        return self.limiter.requeues(key)
 
     def ask(self, key: int) -> None:
         self.asked[key] += 1
-        self.queue.add(key)
+        self.queue.add(key, priority=self.random.choice([-100, 0, 0, 5]))
 
     def ask_later(self, key: int, delay: float) -> None:
         self.owe(key, delay)
@@ -72,23 +106,23 @@ class World:
         match self.random.randrange(12):
             case 0:
                 self.ask(key)  # while held: one more run
-            case 1:
-                self.owe(key, self.twin.delay(key))
-                self.queue.add_rate_limited(key)
-            case 2:
-                self.ask_later(key, self.random.uniform(0.0, 1.0))
+            case 1 | 2:
+                self.queue.add_rate_limited(key, error=ValueError(key))
             case 3:
+                self.ask_later(key, self.random.uniform(0.0, 1.0))
+            case 4:
                 self.ask(self.random.randrange(KEYS))
+            case 5:
+                pass  # done, and nobody says that it may be forgotten
             case _:
                 self.queue.forget(key)
-                self.twin.forget(key)
 
-    async def disturb(self, group: anyio.abc.TaskGroup) -> None:
+    async def disturb(self, group: anyio.abc.TaskGroup, steps: int) -> None:
         """Add, delay, cancel workers and replace them, and let time pass."""
         for key in range(KEYS):
             self.ask(key)
         await settle()
-        for _ in range(STEPS):
+        for _ in range(steps):
             for _ in range(self.random.randrange(12)):
                 self.ask(self.random.randrange(KEYS))
             for _ in range(self.random.randrange(4)):
@@ -105,28 +139,38 @@ class World:
         while self.held or len(self.queue) or self.queue.delayed:
             await self.clock.advance(10.0)
 
+    def check_witness(self) -> None:
+        if self.hooks is not None:
+            assert self.hooks.added == self.hooks.taken == self.hooks.done == sum(self.runs.values())
+
 
 async def test_every_ask_is_answered_and_no_key_is_in_two_hands(seed: int) -> None:
     world = World(seed)
+    before = all_tasks()
     async with anyio.create_task_group() as group:
         for _ in range(WORKERS):
             group.start_soon(world.work)
-        await world.disturb(group)
+        await world.disturb(group, STEPS)
         await world.come_to_rest()
         await world.queue.drain()
         assert len(world.scopes) == WORKERS
-        assert len(world.queue._getters) == WORKERS
+        assert len(world.queue._sleeping) == WORKERS
         world.queue.shut_down()
+    assert all_tasks() == before
     assert world.cancelled > STEPS / 8
+    assert world.parked > 0
     assert world.clock.next_timer is None
-    assert not world.queue._getters
+    assert not world.queue._sleeping
     assert not world.moments
     for key in range(KEYS):
         assert world.answered[key] == world.asked[key], f"an ask for {key} came after its last run"
         assert world.runs[key] <= world.asked[key], f"{key} ran more often than it was asked for"
+    world.check_witness()
+    known = [key for key in range(KEYS) if world.limiter.requeues(key)]
+    assert len(known) == len(world.queue._failing) <= KEYS / 8, "the failures of keys that are gone are kept"
 
 
-async def test_shut_down_in_the_middle_hands_out_what_is_ready_and_nothing_else(seed: int) -> None:
+async def test_shut_down_at_any_moment_hands_out_what_is_ready_and_nothing_else(seed: int) -> None:
     world = World(seed)
     before = all_tasks()
     drained: list[int] = []
@@ -138,8 +182,8 @@ async def test_shut_down_in_the_middle_hands_out_what_is_ready_and_nothing_else(
     async with anyio.create_task_group() as group:
         for _ in range(WORKERS):
             group.start_soon(world.work)
-        await world.disturb(group)
-        for key in range(KEYS):
+        await world.disturb(group, world.random.randrange(STEPS))
+        for key in range(0, KEYS, 3):
             world.ask(key)
         for key in range(0, KEYS, 7):
             world.ask_later(key, 100.0)
@@ -159,3 +203,4 @@ async def test_shut_down_in_the_middle_hands_out_what_is_ready_and_nothing_else(
     assert not world.held
     assert world.clock.next_timer is None
     assert all_tasks() == before
+    world.check_witness()

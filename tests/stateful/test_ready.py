@@ -17,7 +17,8 @@ class ReadyMachine(RuleBasedStateMachine):
         self.ready = Ready[str]()
         self.queued: list[str] = []
         self.again: list[str] = []
-        self.held: set[str] = set()
+        self.held: dict[str, float] = {}
+        self.now = 0.0
 
     @rule(key=KEYS)
     def add(self, key: str) -> None:
@@ -29,10 +30,11 @@ class ReadyMachine(RuleBasedStateMachine):
     @precondition(lambda self: self.queued)
     @rule()
     def take(self) -> None:
-        key = self.ready.take()
+        self.now += 1.0
+        key = self.ready.take(self.now)
         assert key not in self.held, "handed out twice"
         assert key == self.queued.pop(0)
-        self.held.add(key)
+        self.held[key] = self.now
 
     @precondition(lambda self: not self.queued)
     @rule()
@@ -46,11 +48,11 @@ class ReadyMachine(RuleBasedStateMachine):
     @rule(key=KEYS)
     def done(self, key: str) -> None:
         try:
-            self.ready.done(key)
+            since = self.ready.done(key)
         except ValueError:
             assert key not in self.held
             return
-        self.held.remove(key)
+        assert since == self.held.pop(key)
         if key in self.again:
             self.again.remove(key)
             self.queued.append(key)
@@ -58,8 +60,13 @@ class ReadyMachine(RuleBasedStateMachine):
     @invariant()
     def nothing_is_lost_and_nothing_is_there_twice(self) -> None:
         assert list(self.ready.order) == self.queued
-        assert set(self.ready.order) == self.ready.dirty - self.ready.running
+        assert set(self.ready.order) == self.ready.dirty - set(self.ready.running)
         assert self.ready.running == self.held
+        assert [key for key, _ in self.ready.waiting()] == self.queued
+        assert [key for _, key in self.ready.heads()] == self.queued[:1]
+        for key in "abcd":
+            assert self.ready.wants(key) == (key in self.queued or key in self.again)
+            assert (key in self.ready) == (key in self.queued or key in self.held)
         assert len(self.ready) == len(self.queued)
         assert self.ready.depth == len(self.queued) + len(self.again)
         assert self.ready.is_idle == (not self.queued and not self.again and not self.held)

@@ -13,9 +13,11 @@ from kinformer.controller._sources import (
     generation_changed,
     keys_of_owners,
     own_key,
+    priority_of,
 )
 from kinformer.informer import Added, Deleted, Notification, Updated
 from kinformer.meta import LabelSelector, Object, ObjectKey, Resource
+from kinformer.workqueue import LOW_PRIORITY
 
 CONFIG_MAPS = Resource.builtin("ConfigMap")
 WEBSITES = Resource("example.dev", "v1", "websites", "Website")
@@ -164,6 +166,15 @@ def test_generation_changed_passes_what_may_want_work(
 def test_generation_changed_passes_additions_and_deletions() -> None:
     assert generation_changed(added(obj(**BASE)))
     assert generation_changed(deleted(obj(**BASE)))
+
+
+def test_what_is_merely_listed_and_what_changes_nothing_can_wait() -> None:
+    old, new = obj(resourceVersion="7"), obj(resourceVersion="8")
+    assert priority_of(Added(new, is_initial=True)) == LOW_PRIORITY
+    assert priority_of(Updated(new, new)) == LOW_PRIORITY
+    assert priority_of(Updated(old, new)) == 0
+    assert priority_of(added(new)) == 0
+    assert priority_of(deleted(new)) == 0
 
 
 def test_one_namespace_or_all_make_a_scope() -> None:

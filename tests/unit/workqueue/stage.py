@@ -7,7 +7,7 @@ import anyio
 
 from kinformer.clock import Timer
 from kinformer.errors import ClosedError
-from kinformer.hooks import KeyAdded, KeyDone, KeyRetried, KeyTaken, NoHooks
+from kinformer.hooks import KeyAdded, KeyDone, KeyParked, KeyResumed, KeyRetried, KeyTaken, NoHooks
 from kinformer.testing import FakeClock
 from kinformer.workqueue import WorkQueue
 
@@ -28,6 +28,12 @@ class Heard(NoHooks):
         self.events.append(event)
 
     def key_retried(self, event: KeyRetried, /) -> None:
+        self.events.append(event)
+
+    def key_parked(self, event: KeyParked, /) -> None:
+        self.events.append(event)
+
+    def key_resumed(self, event: KeyResumed, /) -> None:
         self.events.append(event)
 
 

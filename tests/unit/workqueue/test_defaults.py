@@ -1,3 +1,4 @@
+import math
 from random import Random
 
 import pytest
@@ -30,13 +31,27 @@ def test_the_real_clock_is_the_default() -> None:
     assert client_go_default().delay("x") == 0.005
 
 
-def test_a_controller_waits_from_a_tenth_of_a_second_to_five_minutes() -> None:
-    limiter = controller_default(Random(7))
-    waits = [limiter.delay("x") for _ in range(50)]
+async def test_a_controller_waits_from_a_tenth_of_a_second_to_five_minutes() -> None:
+    clock = FakeClock()
+    limiter = controller_default(Random(7), clock=clock)
+    waits = []
+    for _ in range(49):
+        waits.append(limiter.delay("x"))
+        await clock.advance(300.0)
     assert 0.1 <= waits[0] <= 0.2
     assert all(0.1 <= wait <= 300.0 for wait in waits)
     assert all(wait >= 150.0 for wait in waits[12:])
     assert len(set(waits)) == len(waits)
+    assert limiter.delay("x") == math.inf, "the fiftieth failure parks"
+
+
+async def test_a_controller_does_not_count_failures_in_the_middle_of_a_wait() -> None:
+    clock = FakeClock()
+    limiter = controller_default(Random(7), clock=clock, attempts=3)
+    wait = limiter.delay("x")
+    await clock.advance(wait / 2)
+    assert [limiter.delay("x") for _ in range(10)] == [pytest.approx(wait / 2)] * 10
+    assert limiter.requeues("x") == 1
 
 
 def test_controllers_do_not_share_their_chance() -> None:

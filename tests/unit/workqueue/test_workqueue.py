@@ -61,9 +61,9 @@ async def test_done_of_a_key_that_nobody_holds_is_an_error() -> None:
 
 async def test_another_order_can_be_plugged_in() -> None:
     class NewestFirst(Ready[str]):
-        def take(self) -> str:
+        def take(self, now: float = 0.0, /) -> str:
             self.order.rotate(1)
-            return super().take()
+            return super().take(now)
 
     queue = WorkQueue[str](ready=NewestFirst())
     for key in "abc":
@@ -130,7 +130,7 @@ async def test_a_key_that_cannot_be_taken_yet_wakes_nobody() -> None:
         await settle()
         queue.add("b")
         queue.add("a")
-        assert len(queue._getters) == 2
+        assert len(queue._sleeping) == 2
         await settle()
         queue.done("a")
         await settle()

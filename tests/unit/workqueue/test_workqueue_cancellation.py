@@ -15,12 +15,12 @@ async def test_cancelling_a_waiting_get_leaves_the_queue_whole() -> None:
         await settle()
         first.scope.cancel()
         await settle()
-        assert len(queue._getters) == 1
+        assert len(queue._sleeping) == 1
         queue.add("x")
         await settle()
         assert second.got == "x"
     assert first.got is None
-    assert not queue._getters
+    assert not queue._sleeping
 
 
 async def test_a_key_that_comes_to_a_waiter_being_cancelled_goes_to_the_next() -> None:
@@ -35,7 +35,7 @@ async def test_a_key_that_comes_to_a_waiter_being_cancelled_goes_to_the_next() -
         await settle()
         assert first.got is None
         assert second.got == "x"
-    assert not queue._getters
+    assert not queue._sleeping
 
 
 async def test_a_waiter_that_is_woken_and_then_cancelled_by_its_scope_still_gets_its_key() -> None:
@@ -64,7 +64,7 @@ async def test_a_waiter_that_is_woken_and_then_cancelled_as_a_task_passes_the_ke
         await settle()
         assert first.got is None
         assert second.got == "x"
-    assert not queue._getters
+    assert not queue._sleeping
 
 
 async def test_the_key_of_a_waiter_that_is_cancelled_stays_where_nobody_else_waits() -> None:
@@ -124,7 +124,7 @@ async def test_cancelling_an_iteration_that_waits_leaves_no_waiter() -> None:
         group.start_soon(worker)
         await settle()
         scope.cancel()
-    assert not queue._getters
+    assert not queue._sleeping
 
 
 async def test_cancelling_one_drain_does_not_disturb_another() -> None:
