@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import Final, Generic, TypeVar
 
 import anyio
-from anyio.lowlevel import checkpoint, checkpoint_if_cancelled
+from anyio.lowlevel import checkpoint
 
 from kinformer.clock import Clock
 from kinformer.errors import ClosedError, DecodeError
@@ -14,6 +14,7 @@ from kinformer.informer._backlog import Backlog, Waiting
 from kinformer.informer._handlers import Call
 from kinformer.informer._notifications import Notification
 from kinformer.meta import Record
+from kinformer.tasks import has_cancellation, shed_cancellation
 
 __all__ = ["Listener", "Registration"]
 
@@ -153,12 +154,14 @@ class Listener(Generic[T_co]):
         try:
             await call(notification)
         except anyio.get_cancelled_exc_class() as error:
-            await checkpoint_if_cancelled()  # ours goes on from here
+            await shed_cancellation()  # ours goes on from here
             self._fail(RuntimeError(f"the handler let out a cancellation that nobody asked for: {error!r}"))
         except Exception as error:  # noqa: BLE001 -- a user's bug costs the handler this one notification
             self._fail(error)
         else:
             self.delivered += 1
+        if has_cancellation():
+            await shed_cancellation()
 
     def _fail(self, error: Exception) -> None:
         self.failures += 1

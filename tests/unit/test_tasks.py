@@ -53,3 +53,10 @@ async def test_cancelling_the_scope_around_it_is_not_an_error() -> None:
             tasks.start_soon(anyio.sleep_forever)
             scope.cancel()
     assert scope.cancelled_caught
+
+
+async def test_cancelling_its_own_scope_ends_the_body_without_an_error() -> None:
+    async with open_task_group() as tasks:
+        tasks.start_soon(anyio.sleep_forever)
+        tasks.cancel_scope.cancel()
+        await anyio.sleep_forever()

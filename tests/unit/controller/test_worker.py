@@ -229,6 +229,27 @@ async def test_a_cancelled_error_of_the_users_own_does_not_end_the_worker() -> N
     assert isinstance(bench.hooks.finished[0].error, RuntimeError)
 
 
+@pytest.mark.parametrize("waits", [False, True], ids=["and returns", "and waits"])
+async def test_a_reconcile_that_cancels_its_own_task_does_not_end_the_worker(waits: bool) -> None:
+    async def cancel(request: Request) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        assert task.cancel()
+        if waits:
+            await anyio.sleep_forever()
+
+    bench = Bench(cancel, count=1, timeout=60)
+    bench.queue.add(A)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(bench.workers.run)
+        await bench.clock.advance(1)
+        bench.workers.stop(0)
+    assert bench.moments == [0, 1]
+    assert [str(event.error) for event in bench.hooks.finished] == [
+        "the reconcile of default/a cancelled itself"
+    ] * 2
+
+
 async def test_a_key_that_is_added_while_it_runs_runs_once_more() -> None:
     go_on = anyio.Event()
 

@@ -1,11 +1,15 @@
 """Handlers that come late, go early, are slow, or want it short."""
 
+import asyncio
+
 import anyio
+import pytest
 
 from kinformer.informer import Handlers, Notification
 from kinformer.meta import Object
 from kinformer.testing import (
     HOLD,
+    added,
     modified,
     settle,
 )
@@ -125,3 +129,26 @@ async def test_handlers_share_one_object_for_each_delivery() -> None:
         bench.informer.close()
     first, second = seen
     assert first is second
+
+
+@pytest.mark.parametrize("waits", [False, True], ids=["and returns", "and waits"])
+async def test_a_handler_that_cancels_its_own_task_ends_nothing(waits: bool) -> None:
+    told: list[Notification[Object]] = []
+
+    async def cancel(notification: Notification[Object]) -> None:
+        told.append(notification)
+        task = asyncio.current_task()
+        assert task is not None
+        assert task.cancel()
+        if waits:
+            await anyio.sleep_forever()
+
+    bench = Bench([*snapshot(5, pod("a", 1)), 1.0, added(pod("b", 6)), HOLD])
+    registration = bench.informer.add_handler(cancel)
+    async with anyio.create_task_group() as tasks:
+        await tasks.start(bench.informer.run)
+        await bench.clock.advance(2)
+        assert len(told) == 2
+        assert registration.is_synced
+        assert not bench.informer.is_closed
+        bench.informer.close()
