@@ -1,6 +1,6 @@
 """Options: query parameters and DeleteOptions bodies, as the verbs take them (rules W-1, W-16)."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, cast
 
 from kinformer.apiserver.http._query import Query
@@ -14,6 +14,8 @@ Warn = Callable[[str], None]
 """Takes each warning that the client is to see."""
 
 _POLICIES: Final = ("Foreground", "Background", "Orphan")
+_VALIDATIONS: Final = ("", "Ignore", "Warn", "Strict")
+_LONGEST_MANAGER: Final = 128
 
 
 def list_options(query: Query) -> ListOptions:
@@ -41,14 +43,19 @@ def write_options(kind: str, query: Query, *, user_agent: str, warn: Warn) -> Wr
     """How to create, update or patch; ``kind`` is such as ``CreateOptions``, for messages.
 
     Raises:
-        StatusError: 422, ``dryRun`` is something other than ``All``.
+        StatusError: 422, one of them has a value that it cannot have.
     """
+    problems = [*_manager_problems(query.text("fieldManager"))]
+    if (validation := query.text("fieldValidation")) not in _VALIDATIONS:
+        problems.append(FieldProblem.unsupported("fieldValidation", validation, _VALIDATIONS))
+    if problems:
+        raise invalid_options(kind, problems)
     return WriteOptions(
         dry_run=_dry_run(kind, query.all("dryRun")),
         field_manager=query.text("fieldManager"),
         user_agent=user_agent,
         force=query.flag("force"),
-        field_validation=query.text("fieldValidation"),
+        field_validation=validation,
         warn=warn,
     )
 
@@ -77,6 +84,14 @@ def delete_options(query: Query, body: Mapping[str, Any] | None, *, warn: Warn) 
         dry_run=_dry_run("DeleteOptions", _typed(body, "dryRun", list) or ()),
         warn=warn,
     )
+
+
+def _manager_problems(name: str) -> Iterator[FieldProblem]:
+    if len(name.encode()) > _LONGEST_MANAGER:
+        yield FieldProblem.too_long("fieldManager", _LONGEST_MANAGER)
+    if not name.isprintable():
+        text = "should only contain printable characters"
+        yield FieldProblem.invalid("fieldManager", name, text)
 
 
 def _query_as_body(query: Query) -> Mapping[str, Any]:

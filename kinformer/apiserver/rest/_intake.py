@@ -49,10 +49,13 @@ def drop_empty(value: Any) -> None:
 
 
 def _check_kind(served: Served, content: dict[str, Any]) -> None:
-    for field, own in (("kind", served.kind), ("apiVersion", served.api_version)):
+    for field, called, own in (
+        ("kind", "Kind", served.kind),
+        ("apiVersion", "apiVersion", served.api_version),
+    ):
         if not content.get(field):
             if served.is_custom:
-                raise bad_request(f"Object '{field[0].upper()}{field[1:]}' is missing in the body")
+                raise bad_request(f"Object '{called}' is missing in the body")
             content[field] = own
     if content["apiVersion"] != served.api_version:
         raise bad_request(

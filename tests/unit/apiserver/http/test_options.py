@@ -54,6 +54,23 @@ def test_another_dry_run_than_all_is_a_422_w_1() -> None:
 
 
 @pytest.mark.parametrize(
+    ("query", "text"),
+    [
+        (
+            "fieldValidation=frob",
+            'fieldValidation: Unsupported value: "frob": supported values: "", "Ignore"',
+        ),
+        (f"fieldManager={'m' * 129}", "fieldManager: Too long: may not be more than 128 bytes"),
+        ("fieldManager=a%0Ab", "fieldManager: Invalid value: .*should only contain printable characters"),
+    ],
+)
+def test_wrong_write_options_are_a_422_w_1(query: str, text: str) -> None:
+    with pytest.raises(StatusError, match=f'PatchOptions.meta.k8s.io "" is invalid: {text}') as caught:
+        write_options("PatchOptions", Query(query), user_agent="", warn=ignore)
+    assert caught.value.code == 422
+
+
+@pytest.mark.parametrize(
     ("query", "body", "expected"),
     [
         ("", None, DeleteOptions(warn=ignore)),

@@ -247,6 +247,17 @@ async def test_c5_a_definition_waits_for_the_finalizers_of_its_objects(
     assert (await verbs.list(at("customresourcedefinitions"), ListOptions())).items == []
 
 
+@pytest.mark.parametrize(("field", "called"), [("kind", "Kind"), ("apiVersion", "apiVersion")])
+async def test_h10_custom_objects_must_say_what_they_are(
+    verbs: Verbs, at: At, field: str, called: str
+) -> None:
+    await define(verbs, at)
+    sent = {key: value for key, value in widget().items() if key != field}
+    with pytest.raises(StatusError, match=f"^Object '{called}' is missing") as caught:
+        await verbs.create(at("widgets", "default"), sent, WRITE)
+    assert caught.value.code == 400
+
+
 async def test_c5_a_watch_goes_on_until_the_last_object_of_a_deleted_definition_is_gone(
     verbs: Verbs, at: At, kv: MemoryKV
 ) -> None:
