@@ -15,6 +15,7 @@ import pytest
 
 from kinformer.apiserver import ApiServer, Endpoint
 from kinformer.system_clock import SystemClock
+from tests.wire.haste import is_soon
 
 pytestmark = pytest.mark.wire
 
@@ -59,10 +60,13 @@ async def test_an_object_is_created_read_changed_and_deleted() -> None:
 async def test_requests_on_a_kept_connection_do_not_wait_for_acknowledgements() -> None:
     async with serving() as (_, _, client):
         await client.get("/version")
-        start = time.perf_counter()
-        for _ in range(10):
-            await client.get("/version")
-        assert time.perf_counter() - start < 0.3  # 0.44 s with Nagle's algorithm, 0.01 s without
+        rounds = []
+        for _ in range(5):
+            start = time.perf_counter()
+            for _ in range(10):
+                await client.get("/version")
+            rounds.append(time.perf_counter() - start)
+        assert min(rounds) < 0.3  # 0.44 s with Nagle's algorithm, 0.01 s without
 
 
 async def test_a_chunked_body_is_taken_h_2() -> None:
@@ -134,7 +138,7 @@ async def test_a_server_that_stops_ends_open_watches_properly_and_soon_x_10() ->
                 tasks.start_soon(read)
             await until(lambda: server.app.open_watches == 3)
             start = time.perf_counter()
-        assert time.perf_counter() - start < 1.0
+        assert is_soon(time.perf_counter() - start, 1.0)
         await until(lambda: len(ends) == 3)
         assert ends == ["end"] * 3
 
@@ -150,7 +154,7 @@ async def test_a_server_that_stops_does_not_wait_for_a_client_that_does_not_read
             for number in range(12):
                 await create(client, f"n{number}", "x" * 500_000)
             start = time.perf_counter()
-        assert time.perf_counter() - start < 1.0
+        assert is_soon(time.perf_counter() - start, 1.0)
         raw.close()
     assert asyncio.all_tasks() == before
 
@@ -169,7 +173,7 @@ async def test_a_server_that_stops_does_not_wait_for_a_request_that_takes_long()
             tasks.start_soon(wait_for_the_future)
             await CLOCK.sleep(0.1)
             start = time.perf_counter()
-        assert time.perf_counter() - start < 1.2
+        assert is_soon(time.perf_counter() - start, 1.2)
         await until(lambda: len(failures) == 1)
 
 

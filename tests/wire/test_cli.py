@@ -13,6 +13,8 @@ from pathlib import Path
 import httpx
 import pytest
 
+from tests.wire.haste import is_soon
+
 pytestmark = [pytest.mark.wire, pytest.mark.timeout(60)]
 
 CONTROLLER = """
@@ -110,7 +112,7 @@ def test_the_apiserver_serves_until_interrupted_and_takes_its_kubeconfig_along(
         assert "gitVersion" in httpx.get(f"{url}/version", trust_env=False).json()
         code, stderr, took = ended(process, number)
     assert (code, stderr) == (0, "")
-    assert took < 1
+    assert is_soon(took, 1)
     assert not kubeconfig.exists()
 
 
@@ -161,7 +163,7 @@ def test_controllers_of_a_file_run_against_a_kubeconfig_until_interrupted(
             code, stderr, took = ended(process, signal.SIGINT)
         assert code == 0, stderr
         assert "Traceback" not in stderr
-        assert took < 1
+        assert is_soon(took, 1)
         assert data_of(url, "before") == {"seen": "yes"}
 
 
@@ -174,7 +176,7 @@ def test_an_embedded_apiserver_comes_with_its_kubeconfig(website: Path) -> None:
         line_with(process, "seeing default/hello")
         code, stderr, took = ended(process, signal.SIGTERM)
     assert code == 0, stderr
-    assert took < 1
+    assert is_soon(took, 1)
 
 
 def test_a_namespace_restricts_what_is_watched(website: Path) -> None:
@@ -250,7 +252,7 @@ def test_the_demo_converges_and_says_so() -> None:
     assert done.stdout.splitlines()[-1] == "The world is what it should be."
     assert "> Break: somebody deletes the Deployment of blog" in done.stdout
     assert "    shop: all gone" in done.stdout
-    assert time.perf_counter() - began < 20
+    assert is_soon(time.perf_counter() - began, 20)
 
 
 def test_the_demo_can_be_interrupted() -> None:
@@ -258,7 +260,7 @@ def test_the_demo_can_be_interrupted() -> None:
         line_with(process, "> Create")
         code, stderr, took = ended(process, signal.SIGINT)
     assert (code, stderr) == (130, "")
-    assert took < 2
+    assert is_soon(took, 2)
 
 
 def test_an_extra_that_is_missing_is_named() -> None:

@@ -10,6 +10,8 @@ from threading import Event
 
 import pytest
 
+from tests.wire.haste import is_soon
+
 pytestmark = [pytest.mark.wire, pytest.mark.timeout(60)]
 
 FULL = Path("/dev/full")
@@ -66,7 +68,7 @@ def test_each_signal_ends_each_command_within_a_second_and_leaves_nothing(
         process.send_signal(number)
         process.send_signal(number)  # twice, as people do
         _, stderr = process.communicate(timeout=10)
-        assert time.perf_counter() - began < 1
+        assert is_soon(time.perf_counter() - began, 1)
     assert process.returncode == (130 if name == "demo" else 0)
     assert "Traceback" not in stderr
     assert list((folder / "tmp").iterdir()) == []
