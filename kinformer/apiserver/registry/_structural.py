@@ -9,6 +9,8 @@ from kinformer.apiserver.registry._errors import FieldProblem
 __all__ = ["check_structural"]
 
 _FORBIDDEN: Final = ("$ref", "definitions", "dependencies", "patternProperties", "additionalItems", "id")
+_LIST_TYPES: Final = ("atomic", "map", "set")
+_MAP_TYPES: Final = ("atomic", "granular")
 _TYPES: Final = ("array", "boolean", "integer", "number", "object", "string")
 
 
@@ -60,6 +62,9 @@ def _check_node(schema: Mapping[str, Any], path: str) -> Iterator[FieldProblem]:
         yield FieldProblem.forbidden(f"{path}.items", "items must be a schema object and not an array")
     if kind == "array" and not schema.get("items"):
         yield FieldProblem.required(f"{path}.items", "must be specified")
+    for field, allowed in (("x-kubernetes-list-type", _LIST_TYPES), ("x-kubernetes-map-type", _MAP_TYPES)):
+        if (value := schema.get(field)) is not None and value not in allowed:
+            yield FieldProblem.unsupported(f"{path}.{field}", value, allowed)
     if schema.get("x-kubernetes-list-type") == "map" and not schema.get("x-kubernetes-list-map-keys"):
         text = "must not be empty if x-kubernetes-list-type is map"
         yield FieldProblem.required(f"{path}.x-kubernetes-list-map-keys", text)
