@@ -7,6 +7,7 @@ import anyio
 import pytest
 from anyio.abc import TaskStatus
 
+from kinformer.client import Client
 from kinformer.controller import Controller, Manager, Request, run, serve
 from kinformer.meta import Resource
 from kinformer.testing import Cluster, config_map, settle
@@ -86,13 +87,23 @@ async def test_after_a_second_signal_the_next_one_finds_the_handlers_of_before()
 
 
 async def test_controllers_get_one_manager_and_the_given_client() -> None:
-    async with Cluster() as cluster, anyio.create_task_group() as tasks:
+    seen: dict[str, Client] = {}
+
+    def noting(name: str) -> Controller:
+        async def note(request: Request) -> None:
+            seen[name] = request.client
+
+        return Controller(name, note).watches(CONFIG_MAPS)
+
+    async with Cluster(config_map("a")) as cluster, anyio.create_task_group() as tasks:
         await tasks.start(
             lambda *, task_status: serve(
-                controller("one"), controller("two"), client=cluster.client, task_status=task_status
+                noting("one"), noting("two"), client=cluster.client, task_status=task_status
             )
         )
+        await cluster.until(lambda: len(seen) == 2)
         await told(signal.SIGTERM)
+        assert seen == {"one": cluster.client, "two": cluster.client}
 
 
 async def test_cancelling_puts_the_handlers_back() -> None:

@@ -88,6 +88,8 @@ async def test_w17_preconditions_that_hold_are_no_obstacle(verbs: Verbs, at: At)
     created = await add(verbs, at, "configmaps")
     options = DeleteOptions(uid=created.content["metadata"]["uid"], version=str(created.version))
     await verbs.delete(at("configmaps", "default", "a"), options)
+    with pytest.raises(StatusError, match="not found"):
+        await verbs.get(at("configmaps", "default", "a"))
 
 
 async def test_w19_a_finalizer_holds_the_object_and_a_second_delete_changes_nothing(
