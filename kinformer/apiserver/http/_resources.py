@@ -25,7 +25,7 @@ from kinformer.apiserver.http._watching import (
     frame_object,
     table_frames,
 )
-from kinformer.apiserver.registry import bad_request
+from kinformer.apiserver.registry import FieldProblem, bad_request, invalid_options
 from kinformer.apiserver.rest import Listing, StoredObject, Target, Verbs
 from kinformer.clock import Clock
 
@@ -90,6 +90,9 @@ class Resources:
     async def _list(self, exchange: "_Exchange") -> Response:
         form = exchange.form(_LIST_VIEWS)
         include = exchange.include()
+        if exchange.query.flag("sendInitialEvents") is not None:
+            text = "sendInitialEvents is forbidden for list"
+            raise invalid_options("ListOptions", [FieldProblem.forbidden("sendInitialEvents", text)])
         listing = await self._verbs.list(exchange.target, list_options(exchange.query))
         metadata = _list_metadata(listing)
         match form.view:

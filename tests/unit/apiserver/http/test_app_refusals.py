@@ -240,6 +240,13 @@ async def test_a_request_that_takes_too_long_is_a_504_h_15() -> None:
     assert statuses == [504]
 
 
+async def test_initial_events_are_for_watches_l_2() -> None:
+    async with server_client() as client:
+        reply = await client.get(f"{CONFIG_MAPS}?sendInitialEvents=true")
+        assert reply.status_code == 422
+        assert "sendInitialEvents: Forbidden: sendInitialEvents is forbidden for list" in reply.text
+
+
 async def test_what_is_nested_too_deeply_for_a_form_of_answer_is_a_400() -> None:
     depth = 900
     deep = b'{"a":' * depth + b"1" + b"}" * depth
