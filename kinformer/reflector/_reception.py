@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from kinformer.errors import DecodeError
-from kinformer.meta import EventType, ObjectKey, Record, WatchEvent
+from kinformer.errors import DecodeError, ExpiredError
+from kinformer.meta import EventType, ObjectKey, Record, WatchEvent, is_at_least
 from kinformer.reflector._progress import Progress
 
 __all__ = ["Broken", "Changes", "Effect", "Reception", "Rejected", "Snapshot"]
@@ -45,6 +45,9 @@ class Broken:
 
     error: Exception
 
+
+_OTHER_HISTORY: Final = "the server is at version {} and we come from version {}: its history is another one, as after a restored backup"
+"""A server takes a watch from the future without a word, and sends nothing until it has caught up."""
 
 Effect: TypeAlias = Snapshot | Changes | Rejected | Broken
 
@@ -106,6 +109,12 @@ class Reception:
         """Take events that come after the snapshot."""
         start = 0
         for at, event in enumerate(batch):
+            if event.type is EventType.BOOKMARK and _is_before(event.version, self.progress.version):
+                yield from self._changes(batch[start:at])
+                yield Broken(
+                    ExpiredError(410, "Expired", _OTHER_HISTORY.format(event.version, self.progress.version))
+                )
+                return
             if event.type is not EventType.ERROR:
                 continue
             # In the order of the events, since an object may be read and be illegible in one batch.
@@ -126,6 +135,14 @@ class Reception:
         before, self.progress = self.progress, self.progress.after(events)
         if changes or self.progress.version != before.version:
             yield Changes(changes, self.progress.version)
+
+
+def _is_before(version: str, floor: str) -> bool:
+    """Whether a version is older than another; versions that cannot be compared are not."""
+    try:
+        return not is_at_least(version, floor)
+    except ValueError:
+        return False
 
 
 def _error_of(event: WatchEvent) -> Exception:

@@ -9,6 +9,7 @@ import pytest
 from kinformer.errors import (
     ApiError,
     ForbiddenError,
+    FutureVersionError,
     InvalidError,
     NotFoundError,
     TransportError,
@@ -74,6 +75,27 @@ async def test_whatever_fails_is_tried_for_ever_and_recovers_by_itself(
         assert stage.true() == {"Synced"}
         assert stage.reflector.conditions[condition].since > 300.0
     assert stage.reflector.version == "30"
+
+
+FUTURE = FutureVersionError(504, "Timeout", "Too large resource version")
+OLDER: list[StreamStep] = [60.0, bookmark("7"), HOLD]
+
+
+async def test_a_server_that_came_back_with_an_older_history_is_found_out_by_its_bookmark() -> None:
+    lists = [page(pod("a", "90"), version="100"), FUTURE, page(pod("b", "5"), version="7")]
+    stage = Stage(lists=lists, watches=[[REFUSED], OLDER, [HOLD]], watch_list=False)
+    await stage.play(120.0)
+    assert [request.version for request in stage.source.lists] == ["0", "100", ""]
+    assert (stage.sink.content, stage.reflector.version) == ({"b": "5"}, "7")
+
+
+async def test_an_older_history_is_found_out_between_watch_lists_too() -> None:
+    first: list[StreamStep] = [added(pod("a", "90")), bookmark("100", ends_initial_events=True), REFUSED]
+    second: list[StreamStep] = [added(pod("b", "5")), bookmark("7", ends_initial_events=True), HOLD]
+    stage = Stage(watches=[first, OLDER, FUTURE, second], watch_list=True)
+    await stage.play(120.0)
+    assert [request.version for request in stage.source.watches] == ["", "100", "100", ""]
+    assert (stage.sink.content, stage.reflector.version) == ({"b": "5"}, "7")
 
 
 async def test_a_kind_that_is_not_there_yet_is_asked_for_about_every_ten_seconds() -> None:
