@@ -82,7 +82,7 @@ OLDER: list[StreamStep] = [60.0, bookmark("7"), HOLD]
 
 
 async def test_a_server_that_came_back_with_an_older_history_is_found_out_by_its_bookmark() -> None:
-    lists = [page(pod("a", "90"), version="100"), FUTURE, page(pod("b", "5"), version="7")]
+    lists: list[ListAnswer] = [page(pod("a", "90"), version="100"), FUTURE, page(pod("b", "5"), version="7")]
     stage = Stage(lists=lists, watches=[[REFUSED], OLDER, [HOLD]], watch_list=False)
     await stage.play(120.0)
     assert [request.version for request in stage.source.lists] == ["0", "100", ""]
