@@ -164,7 +164,7 @@ async def test_a_body_that_cannot_be_read_is_a_400(body: bytes) -> None:
         ("watch=true&timeoutSeconds=x", 400),
         ("watch=true&resourceVersion=x", 422),
         ("resourceVersionMatch=Exact", 422),
-        ("sendInitialEvents=true", 200),
+        ("sendInitialEvents=true", 422),
     ],
 )
 async def test_bad_parameters_are_refused(query: str, status: int) -> None:
