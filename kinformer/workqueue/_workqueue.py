@@ -106,7 +106,7 @@ class WorkQueue(Generic[K]):
         self._heed_done: Sized = _ALWAYS  # empty where done() may
         self._choose_way()
 
-    def add(self, key: K, *, priority: int = 0) -> None:
+    def add(self, key: K, priority: int = 0) -> None:  # no keyword-only parameter: CPython calls this faster
         """Ask for a run of ``key`` now; a parked key is resumed. Ignored after ``shut_down``."""
         marks = self._marks
         if marks is not None:  # the short way: what _put and Ready.add do
@@ -196,9 +196,10 @@ class WorkQueue(Generic[K]):
         if not self._turns:
             self._turns = _TURN
             await give_way()
-        if self._quick:  # the short way: what Ready.take does
+        quick = self._quick
+        if quick:  # the short way: what Ready.take does
             self._turns -= 1
-            key = self._quick.popleft()
+            key = quick.popleft()
             self._table[key] = self._now()
             return key
         while not self._ready:

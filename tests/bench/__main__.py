@@ -14,6 +14,7 @@ def main(arguments: list[str]) -> int:
     results = [imports.run(rounds)]
     for room in (objects, queues, pipeline):
         results += [comparison.run(rounds) for comparison in room.comparisons()]
+    results.append(queues.gives_memory_back(200_000 if arguments else 2_000_000))
     return 0 if all(results) else 1
 
 
