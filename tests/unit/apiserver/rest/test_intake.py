@@ -42,6 +42,6 @@ def test_what_belongs_elsewhere_is_refused(at: At, sent: Any, text: str) -> None
 
 
 def test_nulls_are_dropped_at_any_depth() -> None:
-    value = {"a": None, "b": {"c": None, "d": [{"e": None, "f": 1}]}, "g": []}
+    value: dict[str, Any] = {"a": None, "b": {"c": None, "d": [{"e": None, "f": 1}]}, "g": []}
     drop_empty(value)
     assert value == {"b": {"d": [{"f": 1}]}, "g": []}
