@@ -109,7 +109,7 @@ class ApiError(RequestError):
         retry_after: float | None = None,
         details: Mapping[str, Any] | None = None,
     ) -> None:
-        super().__init__(f"{message or 'the server gave no message'} ({code} {reason or 'no reason'})")
+        super().__init__(f"{message or 'the server gave no message'} ({code}{reason and ' '}{reason})")
         self.code = code
         self.reason = reason
         self.message = message

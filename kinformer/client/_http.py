@@ -124,9 +124,13 @@ class Http:
             wait=self._wait,
             reraise=True,
         )
-        async for attempt in tries:
-            with attempt:
-                return await self._once(call, attempt.retry_state.attempt_number)
+        try:
+            async for attempt in tries:
+                with attempt:
+                    return await self._once(call, attempt.retry_state.attempt_number)
+        except RequestError as error:
+            # Its traceback begins here: what lies below is ours and tenacity's, and says nothing to who called.
+            raise error.with_traceback(None)  # noqa: B904 -- its own cause stays
         raise AssertionError("the last try either returned or raised")
 
     def stream(self, call: Call, *, within: float) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:

@@ -19,6 +19,7 @@ from kinformer.errors import ClosedError
 from kinformer.hooks import Hooks
 from kinformer.informer import InformerFactory, Notification, Registration, SharedInformer
 from kinformer.meta import Object, Resource
+from kinformer.reflector import ConditionType
 from kinformer.workqueue import PriorityReady, WorkQueue, controller_default
 
 __all__ = ["ControllerRunner", "Reach"]
@@ -187,7 +188,7 @@ class ControllerRunner:
 
 def _in_words(informer: SharedInformer[Object]) -> str:
     troubles = [
-        f"{name} ({condition.message})" if condition.message else str(name)
+        f"{ConditionType(name).meaning} ({condition.message})"
         for name, condition in informer.conditions.items()
         if condition.status
     ]

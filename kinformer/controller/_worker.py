@@ -187,15 +187,21 @@ class Workers:
         match outcome:
             case TerminalError():
                 logger.error(
-                    "%s: reconcile of %s failed for good", self.name, item, exc_info=outcome, extra=facts
+                    "%s: reconcile of %s failed for good: %r",
+                    self.name,
+                    item,
+                    outcome,
+                    exc_info=outcome,
+                    extra=facts,
                 )
             case Exception():
                 logger.error(
-                    "%s: reconcile of %s failed, attempt %d; %s",
+                    "%s: reconcile of %s failed, attempt %d; %s: %r",
                     self.name,
                     item,
                     attempt,
                     "it is parked" if self._queue.is_parked(item) else "it will be tried again",
+                    outcome,
                     exc_info=outcome,
                     extra=facts,
                 )

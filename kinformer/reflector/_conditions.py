@@ -33,6 +33,21 @@ class ConditionType(StrEnum):
     DISCONNECTED = "Disconnected"
     """Changes are not arriving, for any reason that is not one of the above."""
 
+    @property
+    def meaning(self) -> str:
+        """What it means, and what might help, in words for a log."""
+        return _MEANINGS[self]
+
+
+_MEANINGS: Final = {
+    ConditionType.SYNCED: "a complete list has arrived",
+    ConditionType.FORBIDDEN: "the server refuses to show it: check credentials and permissions",
+    ConditionType.KIND_MISSING: "the server does not serve it: is its CustomResourceDefinition applied?",
+    ConditionType.THROTTLED: "the server asks to slow down",
+    ConditionType.DECODING: "something cannot be read",
+    ConditionType.DISCONNECTED: "no changes are arriving",
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Condition:

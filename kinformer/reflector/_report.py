@@ -9,7 +9,7 @@ from kinformer.errors import DecodeError, ExpiredError, KinformerError
 from kinformer.hooks import Hooks, ObjectQuarantined, ReflectorFailed, ReflectorListed, ReflectorWatched
 from kinformer.meta import WatchEvent
 from kinformer.reflector._conditions import Conditions, ConditionType, condition_of
-from kinformer.reflector._machine import Active, Outcome, State
+from kinformer.reflector._machine import Active, Outcome, State, Waiting
 
 __all__ = ["Report"]
 
@@ -32,7 +32,9 @@ class Report:
 
     def moved(self, before: State, outcome: Outcome, after: State) -> None:
         """The machine made a step."""
-        _log.debug("%s: %s after %s: %s", self._name, outcome, before, after)
+        _log.debug(
+            "%s: %s to %s, after %s", self._name, _brief(before), _brief(after), type(outcome).__name__
+        )
 
     def listed(self, count: int, version: str, rejected: Iterable[DecodeError], *, began: float) -> None:
         """A snapshot is in the sink, without the objects that could not be read."""
@@ -71,10 +73,13 @@ class Report:
             self._warned_of = claim
         _log.log(
             logging.WARNING if is_news else logging.DEBUG,
-            "%s: %s failed, %s follows in %.1f s: %s",
-            self._name, state, next_state, delay, error,
+            "%s: %s; trying again in %.1f s: %s",
+            self._name,
+            claim.meaning,
+            delay,
+            error,
             exc_info=None if isinstance(error, KinformerError) else error,
-        )  # fmt: skip
+        )
         self._hooks.reflector_failed(ReflectorFailed(self._name, state, next_state, error, delay))
 
     def recovered(self) -> None:
@@ -87,3 +92,9 @@ class Report:
     def _quarantined(self, error: DecodeError) -> None:
         _log.warning("%s: cannot read %s: %s", self._name, error.key or "an object", error)
         self._hooks.object_quarantined(ObjectQuarantined(self._name, error.key, error))
+
+
+def _brief(state: State) -> str:
+    if isinstance(state, Waiting):
+        return f"Waiting, then {_brief(state.then)}"
+    return f"{type(state).__name__} at {state.version!r}"

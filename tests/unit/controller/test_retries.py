@@ -58,7 +58,10 @@ async def test_a_key_that_fails_too_often_is_parked_and_an_event_gives_it_all_it
         (parked,) = scene.queue.snapshot().parked
         assert (parked.key, parked.attempts, parked.error) == (A, 3, "ValueError: no luck")
         assert parked.since == scene.moments[-1]
-        assert "site: reconcile of default/a failed, attempt 3; it is parked" in caplog.messages
+        assert (
+            "site: reconcile of default/a failed, attempt 3; it is parked: ValueError('no luck')"
+            in caplog.messages
+        )
         scene.queue.add(A)
         await scene.clock.advance(10_000)
         assert scene.attempts == [1, 2, 3, 1, 2, 3]

@@ -88,7 +88,7 @@ async def test_a_missing_kind_is_told_of_every_ten_seconds_and_waited_for(
             told = [record.getMessage() for record in caplog.records if "still waits" in record.getMessage()]
             assert len(told) == 2
             assert told[0].startswith(
-                "diary: still waits for its cache of websites.example.dev: KindMissing ("
+                "diary: still waits for its cache of websites.example.dev: the server does not serve it: "
             )
             await cluster.client.resource(Resource.builtin("CustomResourceDefinition")).create(
                 custom_resource_definition(WEBSITES)

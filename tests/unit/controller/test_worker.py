@@ -142,7 +142,10 @@ async def test_a_failure_is_logged_with_its_traceback(caplog: pytest.LogCaptureF
         await settle()
         bench.workers.stop(0)
     (record,) = [record for record in caplog.records if record.levelno >= logging.WARNING]
-    assert record.getMessage() == "site: reconcile of default/a failed, attempt 1; it will be tried again"
+    assert (
+        record.getMessage()
+        == "site: reconcile of default/a failed, attempt 1; it will be tried again: ValueError('no')"
+    )
     assert record.exc_info is not None
     assert isinstance(record.exc_info[1], ValueError)
     assert record.exc_info[2] is not None
@@ -178,7 +181,7 @@ async def test_a_terminal_error_is_not_tried_again(
     assert bench.moments == [0, 1, 1000]
     assert bench.results[1] is ReconcileResult.TERMINAL
     assert bench.requests[2].attempt == 1
-    assert "site: reconcile of default/a failed for good" in caplog.messages
+    assert "site: reconcile of default/a failed for good: TerminalError('never')" in caplog.messages
 
 
 @pytest.mark.parametrize("answer", [True, 30, "again", (None, 30), RequeueAfter])

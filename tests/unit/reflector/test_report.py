@@ -40,7 +40,7 @@ def test_an_outage_is_one_warning_and_one_recovery(log: pytest.LogCaptureFixture
     report.recovered()
     report.recovered()
     assert [record.levelname for record in log.records] == ["WARNING", "DEBUG", "DEBUG", "INFO"]
-    assert log.messages[0] == "pods: Watching failed, Watching follows in 1.2 s: reset"
+    assert log.messages[0] == "pods: no changes are arriving; trying again in 1.2 s: reset"
 
 
 def test_an_expired_version_is_routine(log: pytest.LogCaptureFixture) -> None:
