@@ -1,10 +1,11 @@
 import math
+import sys
 from random import Random
 
 import pytest
 
 from kinformer.testing import FakeClock
-from kinformer.workqueue import ExponentialLimiter, MaxWait, SlowestOf, TokenBucket
+from kinformer.workqueue import ExponentialLimiter, FastSlow, MaxWait, SlowestOf, TokenBucket
 
 
 def test_the_wait_doubles_for_each_key_by_itself_and_forget_starts_over() -> None:
@@ -60,6 +61,34 @@ def test_jitter_never_goes_below_base_where_the_cap_is_near() -> None:
 def test_senseless_waits_are_refused(base: float, cap: float) -> None:
     with pytest.raises(ValueError, match=f"0 < base <= cap, not base={base}, cap={cap}"):
         ExponentialLimiter(base, cap)
+
+
+def test_fast_waits_come_first_and_then_slow_ones_for_each_key_by_itself() -> None:
+    limiter = FastSlow(0.005, 10.0, 3)
+    assert [limiter.delay("a") for _ in range(5)] == [0.005, 0.005, 0.005, 10.0, 10.0]
+    assert limiter.requeues("a") == 5
+    assert limiter.delay("b") == 0.005
+    limiter.forget("a")
+    assert limiter.requeues("a") == 0
+    assert limiter.delay("a") == 0.005
+    limiter.forget("never seen")
+
+
+@pytest.mark.parametrize(
+    ("fast", "slow", "attempts"), [(-1.0, 1.0, 1), (1.0, math.inf, 1), (math.nan, 1.0, 1), (1.0, 1.0, -1)]
+)
+def test_senseless_fast_and_slow_waits_are_refused(fast: float, slow: float, attempts: int) -> None:
+    with pytest.raises(ValueError, match="must be"):
+        FastSlow(fast, slow, attempts)
+
+
+def test_the_memory_of_failures_is_given_back_when_all_are_forgotten() -> None:
+    for limiter in (ExponentialLimiter(1.0, 2.0), FastSlow(1.0, 2.0, 3)):
+        for key in range(10_000):
+            limiter.delay(key)
+        for key in range(10_000):
+            limiter.forget(key)
+        assert sys.getsizeof(limiter._failures) == sys.getsizeof({})
 
 
 async def test_the_bucket_gives_its_burst_at_once_and_then_one_wait_for_each_token() -> None:
