@@ -1,6 +1,6 @@
 """Manager: clients, informers and controllers, started in order and stopped in reverse."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from random import Random
 from typing import Final
@@ -74,6 +74,11 @@ class Manager:
     def has_clients(self) -> bool:
         """Whether clients were given, so that none is made for a run."""
         return self._clients is not None
+
+    @property
+    def waits(self) -> Mapping[str, Sequence[str]]:
+        """What the start still waits for, in words by controller; empty when all run, or none does."""
+        return {runner.name: runner.waits for runner in self._runners if runner.waits}
 
     def stop(self) -> None:
         """Ask ``run`` to return: no key is taken any more, and running reconciles get their grace.

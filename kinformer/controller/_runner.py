@@ -1,7 +1,7 @@
 """ControllerRunner: one run of one controller: its caches, its queue and its workers, over one or more clusters."""
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from random import Random
@@ -163,23 +163,22 @@ class ControllerRunner:
         except ClosedError:  # an informer has failed; its own error, which is on its way, is what ends us
             await anyio.sleep_forever()
 
+    @property
+    def waits(self) -> Sequence[str]:
+        """What the start still waits for, in words; empty once the workers run."""
+        if self._settled.is_set():
+            return ()
+        caches = [
+            f"its cache of {resource}{cluster and f' in {cluster}'}: {_in_words(informer)}"
+            for cluster, caches in self._caches.items()
+            for resource, informer in caches.items()
+            if not informer.is_synced
+        ]
+        return caches or ["its handlers to hear of all objects"]
+
     def _complain(self) -> None:
-        waiting = 0
-        for cluster, caches in self._caches.items():
-            for resource, informer in caches.items():
-                if not informer.is_synced:
-                    waiting += 1
-                    where = f" in {cluster}" if cluster else ""
-                    logger.warning(
-                        "%s: still waits for its cache of %s%s: %s",
-                        self.name,
-                        resource,
-                        where,
-                        _in_words(informer),
-                        extra={"controller": self.name, "resource": str(resource), "cluster": cluster},
-                    )
-        if not waiting:
-            logger.warning("%s: still waits for its handlers to hear of all objects", self.name)
+        for what in self.waits:
+            logger.warning("%s: still waits for %s", self.name, what, extra={"controller": self.name})
 
     def _request(self, item: Item, attempt: int) -> Request:
         client = self._clusters[item.cluster].client

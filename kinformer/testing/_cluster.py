@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from random import Random
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self, cast
 
 import msgspec
 
@@ -16,6 +16,7 @@ from kinformer.hooks import Hooks
 from kinformer.meta import Object, Resource
 from kinformer.tasks import open_task_group
 from kinformer.testing._clock import FakeClock
+from kinformer.testing._failures import Failures
 from kinformer.testing._running import running
 from kinformer.testing._transport import AppTransport
 from kinformer.testing._waiting import wait_until
@@ -57,7 +58,8 @@ class Cluster:
         self._objects = objects
         self._clock = clock or FakeClock()
         self._random = random or Random(0)  # noqa: S311 -- a test wants the same numbers each time
-        self._hooks = hooks
+        self._failures = Failures(hooks)
+        self._hooks: Hooks = cast("Hooks", self._failures)  # it passes on whatever it does not hear itself
         self._known: dict[Resource, None] = {}
         self._resources = AsyncExitStack()
         self._server: ApiServer | None = None
@@ -177,13 +179,15 @@ class Cluster:
             timeout: Seconds of the cluster's clock.
 
         Raises:
-            TimeoutError: It is still not true. The message has the claim, where it stands, and what the cluster holds
-                of the resources in play; the cause is what the claim raised last.
+            TimeoutError: It is still not true. The message has the claim, where it stands, the keys whose last
+                reconcile failed, and what the cluster holds of the resources in play; the cause is what the claim
+                raised last, or else the latest of those failures.
         """
         try:
             await wait_until(claim, timeout=timeout, clock=self._clock)
         except TimeoutError as error:
-            raise TimeoutError(f"{error}\n{await self._content()}") from error.__cause__
+            told = [str(error), str(self._failures), await self._content()]
+            raise TimeoutError("\n".join(filter(None, told))) from error.__cause__ or self._failures.last
 
     async def advance(self, delay: float) -> None:
         """Let ``delay`` seconds of the cluster's clock pass; on a real clock this waits."""

@@ -31,7 +31,7 @@ async def running(manager: Manager, *, clock: Clock, timeout: float, grace: floa
     async with open_task_group() as tasks:
         tasks.start_soon(run.run)
         try:
-            await wait_until(run.caches_are_synced, timeout=timeout, clock=clock)
+            await _start(run, manager, clock, timeout)
             yield
             manager.stop()
             await _end(run, clock, grace)
@@ -65,6 +65,14 @@ class _Run:
 
     def has_ended(self) -> bool:
         return self._has_ended
+
+
+async def _start(run: _Run, manager: Manager, clock: Clock, timeout: float) -> None:
+    try:
+        await wait_until(run.caches_are_synced, timeout=timeout, clock=clock)
+    except TimeoutError:
+        waits = [f"{name} waits for {what}" for name, causes in manager.waits.items() for what in causes]
+        raise TimeoutError(f"not started within {timeout:g} s: {'; '.join(waits)}") from None
 
 
 async def _end(run: _Run, clock: Clock, grace: float) -> None:

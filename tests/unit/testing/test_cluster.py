@@ -8,6 +8,7 @@ import pytest
 
 from kinformer.controller import Controller, Item, Request
 from kinformer.errors import AlreadyExistsError, NotFoundError
+from kinformer.hooks import NoHooks, ReconcileFinished
 from kinformer.meta import Object, Resource
 from kinformer.system_clock import SystemClock
 from kinformer.testing import Cluster, config_map, custom_object, custom_resource_definition, pod, settle
@@ -31,6 +32,16 @@ async def mirror(request: Request) -> None:
 
 def mirroring() -> Controller:
     return Controller("mirror", mirror).watches(WEBSITES)
+
+
+class Heard(NoHooks):
+    """Hooks of the test's own."""
+
+    def __init__(self) -> None:
+        self.events: list[ReconcileFinished] = []
+
+    def reconcile_finished(self, event: ReconcileFinished, /) -> None:
+        self.events.append(event)
 
 
 async def others() -> set[str]:
@@ -128,7 +139,8 @@ async def test_controllers_run_with_their_caches_synced() -> None:
 
 async def test_caches_that_do_not_sync_are_not_waited_for_for_ever() -> None:
     async with Cluster() as cluster:
-        with pytest.raises(TimeoutError, match=r"not true within 30 fake seconds: .*caches_are_synced"):
+        expected = r"not started within 30 s: mirror waits for its cache of websites\.example\.dev: .*CustomResourceDef"
+        with pytest.raises(TimeoutError, match=expected):
             async with cluster.running(mirroring()):
                 raise AssertionError("it was entered")
 
@@ -234,6 +246,23 @@ async def test_a_wait_that_fails_names_the_claim_and_what_there_is() -> None:
     assert "test_cluster.py:" in text
     assert "pods: default/db, default/web" in text
     assert isinstance(raised.value.__cause__, NotFoundError)
+
+
+async def test_a_wait_that_fails_names_the_reconciles_that_failed_last() -> None:
+    problem, heard = LookupError("no such thing"), Heard()
+
+    async def fail_for_web(request: Request) -> None:
+        if request.key.name == "web" or request.attempt == 1:
+            raise problem
+
+    controller = Controller("picky", fail_for_web).watches(PODS)
+    async with Cluster(pod("web"), pod("db"), hooks=heard) as cluster, cluster.running(controller):
+        with pytest.raises(TimeoutError) as raised:
+            await cluster.until(lambda: False, timeout=2)
+    assert "reconciles failed:\n  picky, default/web: LookupError('no such thing')\n" in str(raised.value)
+    assert "picky, default/db" not in str(raised.value)
+    assert raised.value.__cause__ is problem
+    assert {str(event.key) for event in heard.events} == {"default/web", "default/db"}
 
 
 async def test_time_moves_in_until_and_advance_only() -> None:
