@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from kinformer.testing import FakeClock
-from kinformer.workqueue import ExponentialLimiter, MaxWait, SlowestOf, TokenBucket
+from kinformer.workqueue import ExponentialLimiter, FastSlow, MaxWait, SlowestOf, TokenBucket
 
 KEYS = st.sampled_from("abc")
 
@@ -30,6 +30,7 @@ class LimitsMachine(RuleBasedStateMachine):
         self.base, self.cap, self.rate, self.burst, self.most = base, cap, rate, burst, most
         self.plain = ExponentialLimiter(base, cap)
         self.jittery = ExponentialLimiter(base, cap, random=Random(1))
+        self.fast_slow = FastSlow(base, cap, burst)
         self.bucket = TokenBucket(rate, burst, self.clock)
         self.stack = MaxWait[str](
             SlowestOf(ExponentialLimiter(base, cap), TokenBucket(rate, burst, self.clock)), most
@@ -52,13 +53,14 @@ class LimitsMachine(RuleBasedStateMachine):
             assert self.plain.delay(key) == step
             high = min(self.base * 2**count, self.cap)
             assert max(self.base, high / 2) <= self.jittery.delay(key) <= high
+            assert self.fast_slow.delay(key) == (self.base if count <= self.burst else self.cap)
             assert self.bucket.delay(key) == until_token
             assert self.stack.delay(key) == min(max(step, until_token), self.most)
 
     @rule(key=KEYS)
     def forget(self, key: str) -> None:
         self.failures.pop(key, None)
-        for limiter in (self.plain, self.jittery, self.bucket, self.stack):
+        for limiter in (self.plain, self.jittery, self.fast_slow, self.bucket, self.stack):
             limiter.forget(key)
 
     @invariant()
