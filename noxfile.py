@@ -11,6 +11,7 @@ import nox
 
 nox.options.sessions = ["tests"]
 nox.options.error_on_external_run = True
+nox.options.default_venv_backend = "venv"
 
 TOOLS = ("import-linter", "mypy", "ruff", "types-PyYAML")
 TESTS = ("hypothesis", "pydantic", "pytest", "pytest-asyncio", "pytest-timeout", "pytest-xdist")
