@@ -9,7 +9,6 @@ from kinformer.testing._builders import (
     custom_object,
     custom_resource_definition,
     namespace,
-    owner_of,
     pod,
 )
 from kinformer.testing._clock import FakeClock, settle
@@ -50,7 +49,6 @@ __all__ = [
     "error_event",
     "modified",
     "namespace",
-    "owner_of",
     "pod",
     "settle",
 ]

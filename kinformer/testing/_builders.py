@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from kinformer.meta import Object, Resource
+from kinformer.meta import Resource
 
-__all__ = ["config_map", "custom_object", "custom_resource_definition", "namespace", "owner_of", "pod"]
+__all__ = ["config_map", "custom_object", "custom_resource_definition", "namespace", "pod"]
 
 Content = dict[str, Any]
 
@@ -127,30 +127,6 @@ def custom_object(
     if spec is not None:
         content["spec"] = dict(spec)
     return content
-
-
-def owner_of(owner: Object | Mapping[str, Any], *, controller: bool = True) -> Content:
-    """The entry of ``ownerReferences`` that makes an object belong to ``owner``.
-
-    Args:
-        owner: An object that a server has stored, since the reference needs its uid.
-        controller: Whether it is *the* owner, of which an object has at most one.
-
-    Raises:
-        ValueError: The owner has no uid, or says no kind.
-    """
-    content: Mapping[str, Any] = owner.body if isinstance(owner, Object) else owner
-    metadata = content.get("metadata") or {}
-    found = {
-        "apiVersion": content.get("apiVersion"),
-        "kind": content.get("kind"),
-        "name": metadata.get("name"),
-        "uid": metadata.get("uid"),
-    }
-    missing = [field for field, value in found.items() if not value]
-    if missing:
-        raise ValueError(f"the owner has no {', '.join(missing)}: give an object as the server returned it")
-    return {**found, "controller": controller, "blockOwnerDeletion": controller}
 
 
 def _object(

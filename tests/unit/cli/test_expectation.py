@@ -7,8 +7,9 @@ import pytest
 
 from kinformer.cli._expectation import Page, World, differences
 from kinformer.cli._website import CONFIG_MAPS, DEPLOYMENTS, WEBSITES
+from kinformer.controller import owner_reference
 from kinformer.meta import Object, Resource
-from kinformer.testing import config_map, owner_of
+from kinformer.testing import config_map
 
 PAGE = Page("blog", "<h1>Blog</h1>", 2)
 Contents = dict[str, list[dict[str, Any]]]
@@ -24,7 +25,7 @@ def contents() -> Contents:
         },
     }
     site["metadata"] |= {"uid": "u1", "generation": 4}
-    owners = [owner_of(site)]
+    owners = [owner_reference(Object.from_mapping(site, WEBSITES))]
     metadata = {"name": "blog", "namespace": "default", "ownerReferences": owners}
     return {
         "websites": [site],

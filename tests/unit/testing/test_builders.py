@@ -2,8 +2,9 @@
 
 import pytest
 
+from kinformer.controller import owner_reference
 from kinformer.meta import Object, Resource
-from kinformer.testing import config_map, custom_object, custom_resource_definition, namespace, owner_of, pod
+from kinformer.testing import config_map, custom_object, custom_resource_definition, namespace, pod
 
 WEBSITES = Resource("example.dev", "v1", "websites", "Website")
 PODS = Resource.builtin("Pod")
@@ -85,24 +86,9 @@ def test_a_custom_object_follows_the_scope_of_its_resource() -> None:
     }
 
 
-def test_an_owner_reference_is_made_of_an_object_or_of_a_mapping() -> None:
-    stored = pod("web")
-    stored["metadata"]["uid"] = "u1"
-    expected = {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "name": "web",
-        "uid": "u1",
-        "controller": True,
-        "blockOwnerDeletion": True,
-    }
-    assert owner_of(stored) == owner_of(Object.from_mapping(stored, PODS)) == expected
-    child = config_map("child", owners=[owner_of(stored, controller=False)])
-    assert child["metadata"]["ownerReferences"] == [
-        expected | {"controller": False, "blockOwnerDeletion": False}
-    ]
-
-
-def test_an_owner_that_was_never_stored_is_refused() -> None:
-    with pytest.raises(ValueError, match="the owner has no uid: give an object as the server returned it"):
-        owner_of(pod("web"))
+def test_what_a_builder_makes_can_be_owned() -> None:
+    owner = owner_reference(
+        Object.from_mapping(pod("web") | {"metadata": {"name": "web", "uid": "u1"}}, PODS)
+    )
+    child = config_map("child", owners=[owner])
+    assert child["metadata"]["ownerReferences"] == [owner]
