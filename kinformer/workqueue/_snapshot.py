@@ -2,8 +2,9 @@
 
 import math
 from collections.abc import Hashable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Generic, TypeVar
+
+import msgspec
 
 from kinformer.workqueue._contracts import ReadyKeys
 from kinformer.workqueue._delayed import Delayed
@@ -22,16 +23,14 @@ __all__ = [
 K = TypeVar("K", bound=Hashable)
 
 
-@dataclass(frozen=True, slots=True)
-class ReadyKey(Generic[K]):
+class ReadyKey(msgspec.Struct, Generic[K], frozen=True):
     """A key that can be taken now."""
 
     key: K
     priority: int
 
 
-@dataclass(frozen=True, slots=True)
-class DelayedKey(Generic[K]):
+class DelayedKey(msgspec.Struct, Generic[K], frozen=True):
     """A key that waits for its moment, on the queue's clock."""
 
     key: K
@@ -39,8 +38,7 @@ class DelayedKey(Generic[K]):
     priority: int
 
 
-@dataclass(frozen=True, slots=True)
-class RunningKey(Generic[K]):
+class RunningKey(msgspec.Struct, Generic[K], frozen=True):
     """A key in somebody's hands since a moment on the queue's clock.
 
     Attributes:
@@ -52,8 +50,7 @@ class RunningKey(Generic[K]):
     is_wanted_again: bool
 
 
-@dataclass(frozen=True, slots=True)
-class ParkedKey(Generic[K]):
+class ParkedKey(msgspec.Struct, Generic[K], frozen=True):
     """A key that failed too often and waits for something to happen to it, since a moment on the queue's clock.
 
     Attributes:
@@ -68,8 +65,7 @@ class ParkedKey(Generic[K]):
     error: str
 
 
-@dataclass(frozen=True, slots=True)
-class Snapshot(Generic[K]):
+class Snapshot(msgspec.Struct, Generic[K], frozen=True):
     """All keys of a queue at one moment. A key may be delayed, and ready, running or parked as well.
 
     Attributes:
@@ -87,8 +83,7 @@ class Snapshot(Generic[K]):
     parked: tuple[ParkedKey[K], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Gauges:
+class Gauges(msgspec.Struct, frozen=True):
     """What a metrics exporter asks for when it is scraped; all ages are in seconds.
 
     Attributes:
