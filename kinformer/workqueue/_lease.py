@@ -16,7 +16,7 @@ class _Queue(Protocol[K_contra]):
     def done(self, key: K_contra) -> None: ...
 
 
-class Lease(msgspec.Struct, Generic[K]):
+class Lease(msgspec.Struct, Generic[K], eq=False):
     """A key in a worker's hands: ``with lease as key:``. Leaving the block puts it down, whatever happened inside.
 
     The key was taken when the lease was made, so enter it at once, and once.

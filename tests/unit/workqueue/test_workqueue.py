@@ -270,3 +270,13 @@ async def test_the_queue_never_has_a_task_of_its_own() -> None:
     await checkpoint()
     assert all_tasks() == before
     queue.shut_down()
+
+
+async def test_two_leases_are_never_equal_and_may_be_kept_in_a_set() -> None:
+    queue = queue_of("x", "y")
+    leases = {await anext(queue), await anext(queue)}
+    assert len(leases) == 2
+    for lease in leases:
+        with lease:
+            pass
+    assert queue._ready.is_idle
