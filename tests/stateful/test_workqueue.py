@@ -30,7 +30,26 @@ from tests.stateful.queue_models import Fifo, Levels
 
 KEYS = st.sampled_from("abcd")
 PRIORITIES = st.integers(-1, 1)
-ATTEMPTS = 3
+ATTEMPTS = {"a": 1, "b": 1, "c": 2, "d": 3}
+
+
+class Choosy:
+    """Gives up some keys sooner than others."""
+
+    def __init__(self) -> None:
+        self.limiters = {
+            key: MaxAttempts[str](ExponentialLimiter(1.0, 3.0), attempts)
+            for key, attempts in ATTEMPTS.items()
+        }
+
+    def delay(self, key: str, /) -> float:
+        return self.limiters[key].delay(key)
+
+    def forget(self, key: str, /) -> None:
+        self.limiters[key].forget(key)
+
+    def requeues(self, key: str, /) -> int:
+        return self.limiters[key].requeues(key)
 
 
 class Counting(NoHooks):
@@ -68,7 +87,7 @@ class WorkQueueMachine(RuleBasedStateMachine):
         super().__init__()
         self.runner = asyncio.Runner()
         self.clock = FakeClock()
-        limiter = TimedRetries[str](MaxAttempts(ExponentialLimiter(1.0, 3.0), ATTEMPTS), self.clock)
+        limiter = TimedRetries[str](Choosy(), self.clock)
         self.hooks = self.make_hooks()
         self.queue = WorkQueue[str](
             clock=self.clock, ready=self.make_ready(), limiter=limiter, hooks=self.hooks
@@ -178,14 +197,11 @@ class WorkQueueMachine(RuleBasedStateMachine):
         self.meet()
 
     @precondition(lambda self: self.model.held)
-    @rule(data=st.data(), is_last=st.booleans())
-    def fail(self, data: st.DataObject, is_last: bool) -> None:
+    @rule(data=st.data())
+    def fail(self, data: st.DataObject) -> None:
         key = data.draw(st.sampled_from(sorted(self.model.held)))
-        for _ in range(ATTEMPTS if is_last else 1):
-            if is_last:  # each failure after the wait for the one before it
-                self.advance(4)
-            self.queue.add_rate_limited(key, error=ValueError(key))
-            self.expect_failure(key)
+        self.queue.add_rate_limited(key, error=ValueError(key))
+        self.expect_failure(key)
         self.put_down(key)
         self.meet()
 
@@ -197,7 +213,7 @@ class WorkQueueMachine(RuleBasedStateMachine):
             self.want_later(key, self.due[key] - now, None)
             return
         failures = self.failures.get(key, 0) + 1
-        if failures < ATTEMPTS:
+        if failures < ATTEMPTS[key]:
             self.failures[key] = failures
             delay = min(2.0 ** (failures - 1), 3.0)
             self.due[key] = now + delay
@@ -205,7 +221,7 @@ class WorkQueueMachine(RuleBasedStateMachine):
         else:
             self.expect_success(key)
             if key not in self.model.again:
-                self.parked[key] = ParkedKey(key, now, ATTEMPTS, f"ValueError: {key}")
+                self.parked[key] = ParkedKey(key, now, failures, f"ValueError: {key}")
 
     def expect_success(self, key: str) -> None:
         self.failures.pop(key, None)
