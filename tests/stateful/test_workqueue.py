@@ -16,6 +16,7 @@ from kinformer.errors import ClosedError
 from kinformer.hooks import KeyAdded, KeyDone, KeyParked, KeyResumed, KeyTaken, NoHooks
 from kinformer.testing import FakeClock, settle
 from kinformer.workqueue import (
+    DelayedKey,
     ExponentialLimiter,
     MaxAttempts,
     ParkedKey,
@@ -329,9 +330,10 @@ class WorkQueueMachine(RuleBasedStateMachine):
         assert {(ready.key, ready.priority) for ready in snapshot.ready} == {
             (wish.key, wish.priority) for wish in self.model.wishes
         }
-        assert [(entry.key, entry.when) for entry in snapshot.delayed] == [
-            (key, self.delayed[key][0]) for key in sorted(self.delayed, key=self.delayed.__getitem__)
-        ]
+        order = sorted(self.delayed, key=self.delayed.__getitem__)
+        assert snapshot.delayed == tuple(
+            DelayedKey(key, self.delayed[key][0], self.priorities[key]) for key in order
+        )
         assert set(snapshot.running) == {
             RunningKey(key, since, key in self.model.again) for key, since in self.since.items()
         }
