@@ -11,6 +11,7 @@ HEAVY = (
     "aiohttp",
     "cryptography",
     "grpc",
+    "httpx",
     "hypothesis",
     "jsonpatch",
     "kubernetes_asyncio",
@@ -18,6 +19,7 @@ HEAVY = (
     "prometheus_client",
     "pytest",
     "starlette",
+    "tenacity",
     "uvicorn",
     "uvloop",
     "yaml",
@@ -43,6 +45,7 @@ def test_what_starts_often_does_not_import_a_server(module: str) -> None:
     loaded = python(f"import sys, {module}; print(*sys.modules)").split()
     assert not {name.partition(".")[0] for name in loaded} & {
         "starlette",
+        "tenacity",
         "uvicorn",
         "kubernetes_asyncio",
         "aiohttp",

@@ -3,13 +3,10 @@
 from collections.abc import Mapping
 from random import Random
 from types import TracebackType
-from typing import Any, Self, TypeVar, overload
-
-import httpx
+from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
 
 from kinformer.client._calls import Call
 from kinformer.client._config import Config, load_config
-from kinformer.client._http import Http
 from kinformer.client._kubeconfig import Kubeconfig
 from kinformer.client._resource import ResourceClient
 from kinformer.client._target import Target
@@ -18,6 +15,9 @@ from kinformer.errors import ClosedError
 from kinformer.hooks import Hooks, NoHooks
 from kinformer.meta import Object, Resource
 from kinformer.system_clock import SystemClock
+
+if TYPE_CHECKING:
+    import httpx
 
 __all__ = ["Client"]
 
@@ -48,12 +48,15 @@ class Client:
         self,
         config: Config | Kubeconfig | str | None = None,
         *,
-        transport: httpx.AsyncBaseTransport | None = None,
+        transport: "httpx.AsyncBaseTransport | None" = None,
         timeout: float = _TIMEOUT,
         clock: Clock | None = None,
         random: Random | None = None,
         hooks: Hooks | None = None,
     ) -> None:
+        # With it come httpx and tenacity: only for those who speak to a server, not for all who import kinformer.
+        from kinformer.client._http import Http
+
         self._given = Config(config) if isinstance(config, str) else config
         self._config = self._given if isinstance(self._given, Config) else None
         self._clock = clock or SystemClock()

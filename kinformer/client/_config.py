@@ -11,8 +11,6 @@ from pathlib import Path
 from typing import Final, Self
 from urllib.parse import urlsplit
 
-import httpx
-
 from kinformer.client._credentials import Anonymous, Credentials, TokenFile
 from kinformer.errors import ConfigError
 
@@ -93,6 +91,8 @@ class Config:
     namespace: str = "default"
 
     def __post_init__(self) -> None:
+        import httpx  # only where there is a server to speak to: it is a third of what "import kinformer" would cost
+
         try:
             parts = urlsplit(self.url)
             usable = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0

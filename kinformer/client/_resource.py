@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from functools import partial
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from kinformer.client._body import Body, encode_body, encode_patch
 from kinformer.client._calls import (
@@ -18,12 +18,14 @@ from kinformer.client._calls import (
 )
 from kinformer.client._codec import decode_list, decode_record
 from kinformer.client._filters import Fields, Labels
-from kinformer.client._http import Http
 from kinformer.client._pages import PAGE_SIZE, join, modelled, paginate
 from kinformer.client._target import Target
 from kinformer.client._watch import open_watch
 from kinformer.clock import Clock
 from kinformer.meta import Object, ObjectKey, ObjectList, Resource, WatchEvent
+
+if TYPE_CHECKING:
+    from kinformer.client._http import Http
 
 __all__ = ["ResourceClient"]
 
@@ -45,7 +47,7 @@ class ResourceClient(Generic[T]):
 
     __slots__ = ("_http", "_model", "_retries", "_target")
 
-    def __init__(self, http: Http, target: Target, model: type[T], *, retries: bool = True) -> None:
+    def __init__(self, http: "Http", target: Target, model: type[T], *, retries: bool = True) -> None:
         self._http = http
         self._target = target
         self._model = model

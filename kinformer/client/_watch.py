@@ -2,12 +2,14 @@
 
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from kinformer.client._calls import Call
 from kinformer.client._codec import WatchDecoder
-from kinformer.client._http import Http
 from kinformer.meta import Resource, WatchEvent
+
+if TYPE_CHECKING:
+    from kinformer.client._http import Http
 
 __all__ = ["open_watch"]
 
@@ -20,7 +22,7 @@ _LONGEST: Final = 3600
 
 @asynccontextmanager
 async def open_watch(
-    http: Http, call: Call, resource: Resource, *, timeout: int
+    http: "Http", call: Call, resource: Resource, *, timeout: int
 ) -> AsyncGenerator[AsyncIterator[Sequence[WatchEvent]]]:
     """Open the stream and give an iterator over its batches; leaving closes the connection.
 

