@@ -18,7 +18,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 FENCE = re.compile(r"^```(\S+)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-KNOWN = {"python", "yaml", "sh", "console", "text", "mermaid", "toml"}
+KNOWN = {"python", "yaml", "sh", "console", "text", "toml"}
 
 
 class Block(NamedTuple):
