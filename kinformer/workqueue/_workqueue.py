@@ -193,7 +193,7 @@ class WorkQueue(Generic[K]):
         Raises:
             ClosedError: The queue was shut down and has nothing left.
         """
-        if not self._turns:
+        if self._turns <= 0:  # below, where several workers were woken at once
             self._turns = _TURN
             await give_way()
         quick = self._quick
@@ -247,7 +247,7 @@ class WorkQueue(Generic[K]):
 
     async def __anext__(self) -> Lease[K]:
         """Wait for a key as ``get`` does; the end of the iteration is what ``ClosedError`` is there."""
-        if self._turns:  # the short ways of get(), without a second coroutine
+        if self._turns > 0:  # the short ways of get(), without a second coroutine
             if self._quick:
                 self._turns -= 1
                 key = self._quick.popleft()

@@ -177,6 +177,34 @@ async def test_a_full_queue_leaves_the_loop_a_turn_every_64_keys() -> None:
     assert turns >= 1000 // 64
 
 
+async def test_a_worker_woken_when_the_turn_is_used_up_does_not_end_the_giving_of_turns() -> None:
+    queue = queue_of()
+    woken = Getter(queue)
+    turns = 0
+
+    async def count_turns() -> None:
+        nonlocal turns
+        while len(queue):
+            turns += 1
+            await checkpoint()
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(woken.run)
+        await settle()
+        for number in range(65):
+            queue.add(str(number))
+        for _ in range(64):
+            queue.done(await queue.get())
+        await settle()
+        assert woken.got == "64"
+        for number in range(1000):
+            queue.add(str(number))
+        group.start_soon(count_turns)
+        while len(queue):
+            await queue.get()
+    assert turns >= 1000 // 64
+
+
 async def test_without_hooks_or_with_silent_ones_nothing_is_measured() -> None:
     assert WorkQueue[str]()._meter is None
     assert WorkQueue[str](hooks=NoHooks())._meter is None
