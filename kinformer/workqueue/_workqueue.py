@@ -8,7 +8,7 @@ from typing import Final, Generic, Self, TypeVar
 
 from kinformer.clock import Clock, Timer
 from kinformer.errors import ClosedError
-from kinformer.hooks import Hooks, KeyDone, NoHooks
+from kinformer.hooks import Hooks, NoHooks
 from kinformer.system_clock import SystemClock
 from kinformer.workqueue._contracts import ReadyKeys
 from kinformer.workqueue._defaults import client_go_default
@@ -226,14 +226,14 @@ class WorkQueue(Generic[K]):
                     if not marks:
                         marks.clear()
                     if self._meter is not None:
-                        self._meter.key_done(KeyDone(self.name, self._now() - since))
+                        self._meter.done(self._now() - since)
                     return
                 marks[key] = since  # it was not held: the long way complains
         if self._failing.ring:
             self._sweep(1)  # while key is still held: its user may be about to call add_rate_limited
         began = self._ready.done(key)
         if self._meter is not None:
-            self._meter.key_done(KeyDone(self.name, self._now() - began))
+            self._meter.done(self._now() - began)
         if self._sleeping:
             self._waiters.wake_one()
         if self._idle is not None and self._ready.is_idle:
