@@ -3,6 +3,7 @@
 from collections.abc import Hashable
 from heapq import heapify, heappop, heappush
 from itertools import count
+from math import isnan
 from typing import Final, Generic, TypeAlias, TypeVar
 
 __all__ = ["Delayed"]
@@ -38,7 +39,13 @@ class Delayed(Generic[K]):
         self._numbers = count()
 
     def add(self, key: K, when: float, priority: int = 0) -> None:
-        """Make ``key`` due at ``when``, unless it is due by then anyway; it keeps the highest priority asked for."""
+        """Make ``key`` due at ``when``, unless it is due by then anyway; it keeps the highest priority asked for.
+
+        Raises:
+            ValueError: ``when`` or ``priority`` is not a number, which has no place in an order.
+        """
+        if isnan(when) or isnan(priority):
+            raise ValueError(f"{key!r} must be due at a number with a number, not at {when} with {priority}")
         live = self._live.get(key)
         if live is None:
             entry = (when, next(self._numbers), key, priority)

@@ -4,6 +4,7 @@ from bisect import bisect_left, insort
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator
 from itertools import chain, zip_longest
+from math import isnan
 from typing import Final, Generic, TypeAlias, TypeVar
 
 __all__ = ["LOW_PRIORITY", "PriorityReady"]
@@ -36,7 +37,8 @@ class PriorityReady(Generic[K]):
 
     Args:
         ageing: Which part of the work goes by age alone: one key in ``ageing``. 1 ignores priorities.
-        bucket: The bucket of a key, such as its namespace; always the same for one key. ``None``: all share one.
+        bucket: The bucket of a key, such as its namespace. It is asked when a key comes in, and not again before the
+            key has run. ``None``: all share one.
 
     Raises:
         ValueError: ``ageing`` is below 1.
@@ -53,26 +55,32 @@ class PriorityReady(Generic[K]):
         self._bucket = bucket
         self._levels: dict[int, _Level[K]] = {}
         self._priorities: list[int] = []  # those of _levels, in order
-        self._ready: OrderedDict[K, int] = OrderedDict()  # the longest ready first, each with its priority
-        self._running: dict[K, tuple[float, int]] = {}
+        # The longest ready first, each with its priority and its bucket.
+        self._ready: OrderedDict[K, tuple[int, Hashable]] = OrderedDict()
+        self._running: dict[K, tuple[float, int, Hashable]] = {}  # since when, and what it was in _ready
         self._again: dict[K, int] = {}  # the running keys that were asked for meanwhile
         self._taken = 0  # since a key was last taken by age
 
     def add(self, key: K, priority: int = 0, /) -> bool:
-        """Ask for a run of ``key`` at ``priority``; gives whether that is news. The higher priority is kept."""
+        """Ask for a run of ``key`` at ``priority``; gives whether that is news. The higher priority is kept.
+
+        Raises:
+            ValueError: ``priority`` is not a number, so that nothing is above it or below it.
+        """
+        if isnan(priority):
+            raise ValueError(f"the priority of {key!r} must be a number, not {priority}")
         if key in self._running:
             is_news = key not in self._again
             self._again[key] = priority if is_news else max(priority, self._again[key])
             return is_news
         present = self._ready.get(key)
         if present is None:
-            self._enter(key, priority)
-            self._ready[key] = priority
+            bucket = None if self._bucket is None else self._bucket(key)  # the user's: it may raise
+            self._enter(key, priority, bucket)
             return True
-        if priority > present:
-            self._leave(key, present)
-            self._ready[key] = priority  # in place: it grows no younger
-            self._enter(key, priority)
+        if priority > present[0]:
+            self._leave(key, *present)
+            self._enter(key, priority, present[1])  # in its place in _ready: it grows no younger
         return False
 
     def take(self, now: float = 0.0, /) -> K:
@@ -87,13 +95,13 @@ class PriorityReady(Generic[K]):
         if self._taken >= self._ageing:
             self._taken = 0
             key = next(iter(self._ready))
-            self._leave(key, self._ready[key])
+            self._leave(key, *self._ready[key])
         else:
             key = self._pop_most_urgent()
-        priority = self._ready.pop(key)
+        priority, bucket = self._ready.pop(key)
         if not self._ready:
             self._ready.clear()  # gives the table back
-        self._running[key] = (now, priority)
+        self._running[key] = (now, priority, bucket)
         return key
 
     def done(self, key: K, /) -> float:
@@ -103,21 +111,20 @@ class PriorityReady(Generic[K]):
             ValueError: ``key`` is not running.
         """
         try:
-            since, _ = self._running.pop(key)
+            since, _, bucket = self._running.pop(key)
         except KeyError:
             raise ValueError(
                 f"done({key!r}): nobody holds this key; call it once for each time it was taken"
             ) from None
         priority = self._again.pop(key, None)
         if priority is not None:
-            self._enter(key, priority)
-            self._ready[key] = priority
+            self._enter(key, priority, bucket)
         return since
 
     @property
     def running(self) -> dict[K, float]:
         """The keys that were taken and are not done, each with the moment at which it was taken."""
-        return {key: since for key, (since, _) in self._running.items()}
+        return {key: since for key, (since, _, _) in self._running.items()}
 
     def waiting(self) -> Iterator[tuple[K, int]]:
         """The keys that can be taken, next one first, but for ageing; each with its priority."""
@@ -127,10 +134,17 @@ class PriorityReady(Generic[K]):
                     yield key, priority  # type: ignore[misc]  # what is not the filling is a key
 
     def heads(self) -> Iterator[tuple[int, K]]:
-        """Each priority at which keys can be taken, with the first key of each bucket there."""
-        for priority in reversed(self._priorities):
-            for bucket in self._levels[priority].values():
-                yield priority, next(iter(bucket))
+        """Each priority at which keys can be taken, with the key there that has been ready longest."""
+        missing = set(self._priorities)
+        for key, (
+            priority,
+            _,
+        ) in self._ready.items():  # in the order of a level a key that was raised may be last
+            if priority in missing:
+                missing.remove(priority)
+                yield priority, key
+                if not missing:
+                    return
 
     def wants(self, key: K, /) -> bool:
         """Whether ``key`` wants a run, now or when its present one ends."""
@@ -139,7 +153,7 @@ class PriorityReady(Generic[K]):
     def priority(self, key: K, /) -> int:
         """The priority with which ``key`` runs or waits; 0 where it does neither."""
         running = self._running.get(key)
-        return self._ready.get(key, 0) if running is None else running[1]
+        return self._ready.get(key, _UNKNOWN)[0] if running is None else running[1]
 
     def __contains__(self, key: K) -> bool:
         """Whether ``key`` can be taken or is running."""
@@ -159,10 +173,7 @@ class PriorityReady(Generic[K]):
         """Whether no key wants a run and none has one."""
         return not self._ready and not self._running
 
-    def _enter(self, key: K, priority: int) -> None:
-        name = (
-            None if self._bucket is None else self._bucket(key)
-        )  # the user's: it may raise, so it comes first
+    def _enter(self, key: K, priority: int, name: Hashable) -> None:
         level = self._levels.get(priority)
         if level is None:
             level = self._levels[priority] = OrderedDict()
@@ -171,10 +182,10 @@ class PriorityReady(Generic[K]):
         if bucket is None:
             bucket = level[name] = OrderedDict()
         bucket[key] = None
+        self._ready[key] = (priority, name)
 
-    def _leave(self, key: K, priority: int) -> None:
+    def _leave(self, key: K, priority: int, name: Hashable) -> None:
         level = self._levels[priority]
-        name = None if self._bucket is None else self._bucket(key)
         del level[name][key]
         self._tidy(level, name, priority)
 
@@ -194,6 +205,9 @@ class PriorityReady(Generic[K]):
                 del self._levels[priority]
                 del self._priorities[bisect_left(self._priorities, priority)]
 
+
+_UNKNOWN: Final = (0, None)
+"""Stands for the priority and the bucket of a key that is not ready."""
 
 _NOTHING: Final = object()
 """Fills the gaps of short buckets."""

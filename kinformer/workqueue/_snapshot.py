@@ -91,8 +91,8 @@ class Gauges(msgspec.Struct, frozen=True):
         unfinished_work: client-go's ``workqueue_unfinished_work_seconds``: how long the keys that are in hands have
             been there, added up. It grows steadily where workers are stuck.
         longest_running: client-go's ``workqueue_longest_running_processor_seconds``: the longest of these; 0 for none.
-        oldest_waiting: For each priority at which keys can be taken, how long the key that is next there has wanted
-            its run. Empty for a queue without hooks, which does not look at the clock when a key is added.
+        oldest_waiting: For each priority at which keys can be taken, how long the key that has been ready longest there
+            has wanted its run. Empty for a queue without hooks, which does not look at the clock when a key is added.
         delayed: How many keys wait for their moment.
         parked: How many keys have failed too often and wait for something to happen.
     """

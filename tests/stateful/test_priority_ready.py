@@ -98,12 +98,11 @@ class PriorityReadyMachine(RuleBasedStateMachine):
             assert self.ready.priority(key) == priority
 
     @invariant()
-    def the_longest_ready_of_each_level_is_among_its_heads(self) -> None:
-        heads = set(self.ready.heads())
-        for wish in self.model.wishes:
-            level = [other for other in self.model.wishes if other.priority == wish.priority]
-            first = min(level, key=lambda wish: wish.place)
-            assert (first.priority, first.key) in heads
+    def the_heads_are_the_longest_ready_of_each_level(self) -> None:
+        oldest: dict[int, str] = {}
+        for wish in sorted(self.model.wishes, key=lambda wish: wish.age):
+            oldest.setdefault(wish.priority, wish.key)
+        assert sorted(self.ready.heads()) == sorted(oldest.items())
 
     @invariant()
     def no_level_and_no_bucket_is_empty(self) -> None:

@@ -1,3 +1,4 @@
+import math
 import sys
 from collections.abc import Hashable
 from typing import TypeVar
@@ -147,3 +148,13 @@ def test_memory_is_given_back_when_nothing_waits_any_more() -> None:
         delayed.add(key, float(key))
     assert len(delayed.take_due(10_000.0, 10_000)) == 10_000
     assert sys.getsizeof(delayed._live) == sys.getsizeof({})
+
+
+@pytest.mark.parametrize(("when", "priority"), [(math.nan, 0), (1.0, math.nan)])
+def test_what_is_no_number_has_no_place_in_the_order(when: float, priority: int) -> None:
+    delayed: Delayed[str] = Delayed()
+    delayed.add("a", 2.0)
+    for key in ("a", "b"):
+        with pytest.raises(ValueError, match=f"'{key}' must be due at a number"):
+            delayed.add(key, when, priority)
+    assert delayed.waiting() == [("a", 2.0, 0)]

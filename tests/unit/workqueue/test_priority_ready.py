@@ -1,3 +1,5 @@
+import math
+
 import pytest
 
 from kinformer.workqueue import PriorityReady
@@ -136,6 +138,58 @@ def test_a_bucket_function_that_raises_leaves_the_key_out() -> None:
         ready.add("x")
     assert ready.is_idle
     assert not ready._levels
+
+
+def test_a_bucket_function_that_changes_its_mind_is_asked_once_for_each_time_a_key_comes_in() -> None:
+    answers = iter(range(100))
+    ready = PriorityReady[str](bucket=lambda key: next(answers), ageing=2)
+    for key in ("a", "b", "c"):
+        ready.add(key)
+    ready.add("b", 5)
+    assert [ready.take(), ready.take(), ready.take()] == ["b", "a", "c"]
+    ready.add("c")
+    ready.done("c")
+    assert ready.take() == "c"
+    assert next(answers) == 3
+
+
+def test_a_bucket_function_that_raises_later_does_not_keep_a_key_from_coming_back() -> None:
+    answers = ["x"]
+    ready = PriorityReady[str](bucket=lambda key: answers.pop())
+    ready.add("a")
+    ready.take()
+    ready.add("a")
+    ready.done("a")
+    assert ready.take() == "a"
+
+
+def test_a_priority_that_is_no_number_is_refused_and_changes_nothing() -> None:
+    ready = PriorityReady[str]()
+    ready.add("held")
+    ready.take()
+    ready.add("a")
+    for key in ("a", "b", "held"):
+        with pytest.raises(ValueError, match=f"the priority of '{key}' must be a number, not nan"):
+            ready.add(key, math.nan)  # type: ignore[arg-type]  # which mypy sees, and who does without does not
+        with pytest.raises(TypeError):
+            ready.add(key, "high")  # type: ignore[arg-type]
+    assert list(ready.waiting()) == [("a", 0)]
+    assert ready.depth == 1
+
+
+def test_any_number_is_a_priority() -> None:
+    ready = strict()
+    for key, priority in {"a": True, "b": 0.5, "c": 1, "d": math.inf, "e": -math.inf}.items():
+        ready.add(key, priority)  # type: ignore[arg-type]
+    assert taken(ready) == ["d", "a", "c", "b", "e"]
+
+
+def test_the_oldest_of_a_level_is_its_head_though_it_was_raised_to_the_back() -> None:
+    ready = PriorityReady[str]()
+    ready.add("old", -5)
+    ready.add("new")
+    ready.add("old")
+    assert list(ready.heads()) == [(0, "old")]
 
 
 @pytest.mark.parametrize("state", ["unknown", "ready", "done already"])
