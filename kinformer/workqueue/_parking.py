@@ -30,7 +30,7 @@ class Parking(Generic[K]):
 
     def park(self, key: K, now: float, attempts: int, error: Exception | None) -> None:
         """Park ``key``, which has failed ``attempts`` times, lastly with ``error``."""
-        words = "" if error is None else f"{type(error).__name__}: {error}"
+        words = _words(error)
         self.keys[key] = ParkedKey(key, now, attempts, words)
         logger.warning(
             "%s: %s failed %d times and is parked until something happens to it: %s",
@@ -45,5 +45,18 @@ class Parking(Generic[K]):
 
     def resume(self, key: K) -> None:
         """Park ``key`` no more. Harmless where it is not parked."""
-        if self.keys.pop(key, None) is not None and self._meter is not None:
+        if self.keys.pop(key, None) is None:
+            return
+        if not self.keys:
+            self.keys.clear()  # gives the table back, which a dict that shrinks to nothing keeps
+        if self._meter is not None:
             self._meter.resumed(len(self.keys))
+
+
+def _words(error: Exception | None) -> str:
+    if error is None:
+        return ""
+    try:
+        return f"{type(error).__name__}: {error}"
+    except Exception:  # noqa: BLE001 -- the text of an error is the user's code; its key must not be lost for it
+        return f"{type(error).__name__}, whose text failed"

@@ -1,9 +1,10 @@
 """WorkQueue: each key in at most one pair of hands."""
 
+import logging
 import math
 from asyncio import Event
 from collections import deque
-from collections.abc import Hashable, Sized
+from collections.abc import Hashable, Iterable, Sized
 from typing import Final, Generic, Self, TypeVar
 
 from kinformer.clock import Clock, Timer
@@ -25,6 +26,8 @@ from kinformer.workqueue._waiters import Waiters, give_way
 __all__ = ["WorkQueue"]
 
 K = TypeVar("K", bound=Hashable)
+
+logger = logging.getLogger("kinformer.workqueue")
 
 _TURN: Final = 64
 """How many keys may be taken in a row before the event loop gets a turn."""
@@ -53,7 +56,7 @@ class WorkQueue(Generic[K]):
       do not cancel it.
     - A key whose limiter gives it up (``MaxAttempts``) is *parked*: kept aside until it is added again, and shown by
       ``snapshot``.
-    - Keys are told apart by equality. The queue has no bound but the number of different keys.
+    - Keys are told apart by equality; neither that nor their hash may change or raise. The queue has no bound but the number of different keys.
 
     It needs no task: one timer, for the earliest moment, is all that it holds of the event loop. All calls belong to
     the thread of that loop.
@@ -169,7 +172,7 @@ class WorkQueue(Generic[K]):
         else:
             self._failing.add(key)
             self.add_after(key, delay, priority=priority)
-            self._sweep(2)
+            self._drop(self._failing.sweep(2, self._is_gone))
 
     def forget(self, key: K) -> None:
         """Tell the limiter that ``key`` is fine, so that its next failure is its first; a parked key is let go of.
@@ -229,8 +232,8 @@ class WorkQueue(Generic[K]):
                         self._meter.done(self._now() - since)
                     return
                 marks[key] = since  # it was not held: the long way complains
-        if self._failing.ring:
-            self._sweep(1)  # while key is still held: its user may be about to call add_rate_limited
+        # While key is still held, since its user may be about to call add_rate_limited.
+        gone = self._failing.sweep(1, self._is_gone) if self._failing.ring else ()
         began = self._ready.done(key)
         if self._meter is not None:
             self._meter.done(self._now() - began)
@@ -240,6 +243,8 @@ class WorkQueue(Generic[K]):
             self._idle.set()
             self._idle = None
             self._choose_way()
+        if gone:
+            self._drop(gone)
 
     def __aiter__(self) -> Self:
         """Give the queue itself: any number of workers may iterate over it at once."""
@@ -369,11 +374,11 @@ class WorkQueue(Generic[K]):
         self._parking.resume(key)
         self._choose_way()
 
-    def _sweep(self, count: int) -> None:
-        """Let the limiter forget, of the next few keys that have failed, those that are gone."""
-        for key in self._failing.sweep(count, self._is_gone):
-            self._limiter.forget(key)
+    def _drop(self, gone: Iterable[K]) -> None:
+        """Let the limiter forget the keys that are gone. It is the user's and may raise, so all else comes first."""
         self._choose_way()
+        for key in gone:
+            self._limiter.forget(key)
 
     def _is_gone(self, key: K) -> bool:
         return key not in self._ready and key not in self._delayed
@@ -389,7 +394,12 @@ class WorkQueue(Generic[K]):
         self._timer = None
         self._timer_due = math.inf
         for key, priority in self._delayed.take_due(self._now(), _SLICE):
-            self._put(key, priority)
+            try:
+                self._put(key, priority)
+            except Exception:  # noqa: BLE001 -- the order, and its function for buckets, may be the user's
+                logger.exception(
+                    "%s: %r was due and is lost, since the queue's order did not take it in", self.name, key
+                )
         when = self._delayed.next_due
         if when is not None:
             self._set_timer(when)
