@@ -1,19 +1,18 @@
 """WorkQueue: each key in at most one pair of hands."""
 
-import logging
 import math
 from asyncio import Event
 from collections import deque
 from collections.abc import Hashable, Iterable, Sized
 from typing import Final, Generic, Self, TypeVar
 
-from kinformer.clock import Clock, Timer
+from kinformer.clock import Clock
 from kinformer.errors import ClosedError
 from kinformer.hooks import Hooks, NoHooks
 from kinformer.system_clock import SystemClock
+from kinformer.workqueue._alarm import Alarm
 from kinformer.workqueue._contracts import ReadyKeys
 from kinformer.workqueue._defaults import client_go_default
-from kinformer.workqueue._delayed import Delayed
 from kinformer.workqueue._failing import Failing
 from kinformer.workqueue._lease import Lease
 from kinformer.workqueue._limits import Limiter
@@ -27,16 +26,11 @@ __all__ = ["WorkQueue"]
 
 K = TypeVar("K", bound=Hashable)
 
-logger = logging.getLogger("kinformer.workqueue")
-
 _TURN: Final = 64
 """How many keys may be taken in a row before the event loop gets a turn."""
 
 _ALWAYS: Final = (None,)
 """Something that is there, for where a collection that is empty means that there is nothing to do."""
-
-_SLICE: Final = 512
-"""How many keys that are due are let in at once before the event loop gets a turn: some 0.5 ms of work."""
 
 
 class WorkQueue(Generic[K]):
@@ -87,12 +81,10 @@ class WorkQueue(Generic[K]):
         self._ready: ReadyKeys[K] = Ready() if ready is None else ready
         self._limiter: Limiter[K] = client_go_default(self._clock) if limiter is None else limiter
         self._meter = None if hooks is None or type(hooks) is NoHooks else Meter[K](name, hooks)
-        self._delayed = Delayed[K]()
+        self._alarm = Alarm[K](name, self._clock, self._put)
         self._failing = Failing[K]()
         self._parking = Parking[K](name, self._meter)
         self._parked = self._parking.keys
-        self._timer: Timer | None = None
-        self._timer_due = math.inf
         self._waiters = Waiters(self._ready)
         self._sleeping = self._waiters.sleeping
         self._idle: Event | None = None  # all drain() calls wait for this one
@@ -142,10 +134,7 @@ class WorkQueue(Generic[K]):
         if priority is None:
             priority = self._ready.priority(key)
         if delay > 0:
-            when = self._now() + delay
-            if when < self._timer_due:
-                self._set_timer(when)  # before the key is kept: it raises where no event loop runs
-            self._delayed.add(key, when, priority)
+            self._alarm.add(key, self._now() + delay, priority)
         else:
             self._put(key, priority)
         if self._meter is not None:
@@ -271,10 +260,7 @@ class WorkQueue(Generic[K]):
         A key that was added while it is held is handed out once more. May be called again.
         """
         self._is_shut_down = True
-        self._delayed.clear()
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
+        self._alarm.clear()
         self._waiters.wake_all()
         self._choose_way()
 
@@ -298,7 +284,7 @@ class WorkQueue(Generic[K]):
     @property
     def delayed(self) -> int:
         """How many keys wait for their moment."""
-        return len(self._delayed)
+        return len(self._alarm.keys)
 
     @property
     def parked(self) -> int:
@@ -316,13 +302,13 @@ class WorkQueue(Generic[K]):
 
     def snapshot(self) -> Snapshot[K]:
         """Everything that the queue holds, and why, as of now; it costs time for each key."""
-        return snapshot_of(self._now(), self._ready, self._delayed, self._parked.values())
+        return snapshot_of(self._now(), self._ready, self._alarm.keys, self._parked.values())
 
     def gauges(self) -> Gauges:
         """The numbers that change by themselves, as of now: for a metrics exporter, each time it is asked."""
         now = self._now()
         oldest = {} if self._meter is None else self._meter.oldest(self._ready.heads(), now)
-        return gauges_of(now, self._ready, oldest, delayed=len(self._delayed), parked=len(self._parked))
+        return gauges_of(now, self._ready, oldest, delayed=len(self._alarm.keys), parked=len(self._parked))
 
     def _choose_way(self) -> None:
         """Take the short way through ``add``, ``get`` and ``done`` while nobody but ``Ready`` need hear of a key.
@@ -381,25 +367,4 @@ class WorkQueue(Generic[K]):
             self._limiter.forget(key)
 
     def _is_gone(self, key: K) -> bool:
-        return key not in self._ready and key not in self._delayed
-
-    def _set_timer(self, when: float) -> None:
-        timer = self._clock.call_at(when, self._let_in)
-        if self._timer is not None:
-            self._timer.cancel()
-        self._timer = timer
-        self._timer_due = when
-
-    def _let_in(self) -> None:
-        self._timer = None
-        self._timer_due = math.inf
-        for key, priority in self._delayed.take_due(self._now(), _SLICE):
-            try:
-                self._put(key, priority)
-            except Exception:  # noqa: BLE001 -- the order, and its function for buckets, may be the user's
-                logger.exception(
-                    "%s: %r was due and is lost, since the queue's order did not take it in", self.name, key
-                )
-        when = self._delayed.next_due
-        if when is not None:
-            self._set_timer(when)
+        return key not in self._ready and key not in self._alarm.keys
