@@ -90,11 +90,13 @@ class WorkQueue(Generic[K]):
         self._idle: Event | None = None  # all drain() calls wait for this one
         self._turns = _TURN  # how many keys may be taken before the event loop gets one
         self._is_shut_down = False
-        # A subclass of Ready may do things otherwise, so it is not taken for one.
+        # What the short way (see _choose_way) reaches for: the insides of a plain Ready, and nothing of any other order,
+        # not even of a subclass, which may do things otherwise.
         self._fifo = self._ready if isinstance(self._ready, Ready) and type(self._ready) is Ready else None
         self._order: deque[K] = deque() if self._fifo is None else self._fifo.order
         self._table: dict[K, float | None] = {} if self._fifo is None else self._fifo.marks
         self._again: set[K] = set() if self._fifo is None else self._fifo.again
+        # The switches that _choose_way sets, so that each call asks for one of them.
         self._marks: dict[K, float | None] | None = None  # _table where add() may take the short way
         self._quick: deque[K] = deque()  # _order where get() may
         self._heed: Sized = ()  # whether anybody must hear of a key that add() took in
