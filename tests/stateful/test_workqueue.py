@@ -191,6 +191,16 @@ class WorkQueueMachine(RuleBasedStateMachine):
             self.want(key, priority)
         self.meet()
 
+    @precondition(lambda self: self.model.held)
+    @rule(data=st.data(), is_put_down=st.booleans())
+    def add_what_is_held(self, data: st.DataObject, is_put_down: bool) -> None:
+        key = data.draw(st.sampled_from(sorted(self.model.held)))
+        self.queue.add(key)
+        self.want(key)
+        if is_put_down:
+            self.put_down(key)
+        self.meet()
+
     @rule(key=KEYS, delay=st.integers(-1, 5), priority=st.none() | PRIORITIES)
     def add_after(self, key: str, delay: int, priority: int | None) -> None:
         self.queue.add_after(key, float(delay), priority=priority)
