@@ -29,6 +29,7 @@ out of time raises the built-in ``TimeoutError``.
 """
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 __all__ = [
@@ -76,6 +77,9 @@ class TransportError(RequestError):
         super().__init__(message)
         self.refused = refused
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return partial(type(self), refused=self.refused), self.args
+
 
 class DecodeError(RequestError):
     """An answer, or one object in it, cannot be read.
@@ -87,6 +91,9 @@ class DecodeError(RequestError):
     def __init__(self, message: str, *, key: str = "") -> None:
         super().__init__(message)
         self.key = key
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return partial(type(self), key=self.key), self.args
 
 
 class ApiError(RequestError):
@@ -115,6 +122,10 @@ class ApiError(RequestError):
         self.message = message
         self.retry_after = retry_after
         self.details: Mapping[str, Any] = details or {}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        rebuild = partial(type(self), retry_after=self.retry_after, details=dict(self.details))
+        return rebuild, (self.code, self.reason, self.message)
 
 
 class BadRequestError(ApiError):

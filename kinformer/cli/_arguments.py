@@ -53,7 +53,7 @@ Run a controller of yours:
 
 _DEMO: Final = """\
 Start an apiserver inside this process, let a controller keep Websites in order while they are created, changed,
-broken and deleted, and show each step. Takes some seconds and needs nothing installed but kinformer.
+broken and deleted, and show each step. Takes some seconds; needs the extras apiserver and cli, and no cluster.
 
 Exit codes: 0 the world converged; 1 it did not, and what is missing was printed; 130 interrupted.
 """

@@ -47,11 +47,9 @@ def demo() -> int:
         KeyboardInterrupt: A signal ended it.
     """
     require("cli", "rich")
-    from rich.console import Console
+    from kinformer.cli._stage import LiveStage, PlainStage, Terminal
 
-    from kinformer.cli._stage import LiveStage, PlainStage
-
-    console = Console(highlight=False)
+    console = Terminal(highlight=False)
     stage: Stage = LiveStage(console) if console.is_terminal else PlainStage(console)
     with written():
         faults = anyio.run(partial(_interruptible_play, stage))

@@ -9,7 +9,7 @@ from rich.live import Live
 from rich.markup import escape
 from rich.table import Table
 
-__all__ = ["LiveStage", "PlainStage", "Row", "Stage"]
+__all__ = ["LiveStage", "PlainStage", "Row", "Stage", "Terminal"]
 
 
 class Row(NamedTuple):
@@ -32,6 +32,18 @@ class Stage(Protocol):
 
     def show(self, rows: Sequence[Row]) -> None:
         """Show the world as it is now."""
+
+
+class Terminal(Console):
+    """A console that says when nobody reads it, where rich would end the process in the middle of our tasks."""
+
+    def on_broken_pipe(self) -> None:
+        """Let it be an error like any other.
+
+        Raises:
+            BrokenPipeError: Always.
+        """
+        raise BrokenPipeError("nobody reads the output")
 
 
 class LiveStage:

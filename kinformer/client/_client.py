@@ -57,6 +57,10 @@ class Client:
         # With it come httpx and tenacity: only for those who speak to a server, not for all who import kinformer.
         from kinformer.client._http import Http
 
+        if config is not None and not isinstance(config, Config | Kubeconfig | str):
+            raise TypeError(
+                f"config={config!r} must be a Config, a Kubeconfig, a URL, or None to look for one"
+            )
         self._given = Config(config) if isinstance(config, str) else config
         self._config = self._given if isinstance(self._given, Config) else None
         self._clock = clock or SystemClock()

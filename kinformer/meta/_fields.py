@@ -30,6 +30,8 @@ class FieldRequirement:
     negated: bool = False
 
     def __post_init__(self) -> None:
+        for part in (self.path, self.value):
+            _check_text(self.path, part)
         if not self.path or re.search(r"[=!,\\]", self.path):
             raise ValueError(f"field path {self.path!r} must be a dotted path such as 'metadata.name'")
 
@@ -87,6 +89,11 @@ class FieldSelector:
 
     def __str__(self) -> str:
         return ",".join(map(str, self.requirements))
+
+
+def _check_text(path: object, part: object) -> None:
+    if not isinstance(part, str):
+        raise TypeError(f"field {path!r}: {part!r} must be text, as the query has it")
 
 
 def _requirement(term: str) -> FieldRequirement:

@@ -6,7 +6,7 @@ wrapper; what it gets belongs to one handle, since the caches themselves hold by
 """
 
 from collections.abc import ItemsView, Iterator, ValuesView
-from typing import Any, Final, NoReturn, Self
+from typing import Any, Final, NoReturn, Self, SupportsIndex
 
 __all__ = ["FrozenDict", "FrozenList"]
 
@@ -42,6 +42,16 @@ class FrozenDict(dict[str, Any]):
             return self[key]
         except KeyError:
             return default
+
+    def __iter__(self) -> Iterator[str]:
+        # That there is one of our own makes dict(frozen) and {**frozen} read by __getitem__, which wraps.
+        return super().__iter__()
+
+    def __or__(self, other: Any) -> dict[str, Any]:  # type: ignore[override]  # plain, whatever the other is
+        return self.copy() | other  # type: ignore[no-any-return]  # a dict, or it raises
+
+    def __ror__(self, other: Any) -> dict[str, Any]:  # type: ignore[override]  # likewise
+        return other | self.copy()  # type: ignore[no-any-return]  # a dict, or it raises
 
     def values(self) -> ValuesView[Any]:  # type: ignore[override]  # typeshed names CPython's own final class
         """The values, each read-only."""
@@ -95,6 +105,14 @@ class FrozenList(list[Any]):
     def __reversed__(self) -> Iterator[Any]:
         for index in reversed(range(len(self))):
             yield self[index]
+
+    def __add__(self, other: Any) -> list[Any]:
+        return self.copy() + other  # type: ignore[no-any-return]  # a list, or it raises
+
+    def __mul__(self, count: SupportsIndex) -> list[Any]:
+        return self.copy() * count
+
+    __rmul__ = __mul__
 
     def copy(self) -> list[Any]:
         """A plain list of the same values, which stay read-only."""

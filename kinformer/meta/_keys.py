@@ -20,8 +20,11 @@ class ObjectKey(NamedTuple):
         """Read ``namespace/name`` or ``name``.
 
         Raises:
+            TypeError: It is no text.
             ValueError: There is more than one slash, or a part is empty.
         """
+        if not isinstance(text, str):
+            raise TypeError(f"object key {text!r} must be text, such as 'namespace/name'")
         namespace, slash, name = text.rpartition("/")
         if not name or (slash and not namespace) or "/" in namespace:
             raise ValueError(f"object key {text!r} is not of the form 'namespace/name' or 'name'")

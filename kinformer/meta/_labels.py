@@ -65,6 +65,8 @@ class LabelRequirement:
     values: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        _check_text(self.key, self.values)
+        object.__setattr__(self, "operator", LabelOperator(self.operator))
         object.__setattr__(self, "values", tuple(sorted(set(self.values))))
         _check_key(self.key)
         arity = _ARITY[self.operator]
@@ -81,7 +83,7 @@ class LabelRequirement:
                     )
             elif not _VALUE.fullmatch(value):
                 raise ValueError(
-                    f"label value {value!r} must be empty, or at most 63 letters, digits, '-', '_' and '.', "
+                    f"label {self.key!r}: value {value!r} must be empty, or at most 63 letters, digits, '-', '_' and '.', "
                     "beginning and ending with a letter or digit"
                 )
 
@@ -151,6 +153,11 @@ class LabelSelector:
         Raises:
             ValueError: An operator is unknown, or a key or value is no label key or value.
         """
+        unknown = sorted(set(selector) - {"matchLabels", "matchExpressions"})
+        if unknown:
+            raise ValueError(
+                f"a label selector has matchLabels and matchExpressions, not {', '.join(unknown)}"
+            )
         found = list(cls.from_labels(selector.get("matchLabels") or {}).requirements)
         for expression in selector.get("matchExpressions") or ():
             operator = _IN_OBJECT.get(expression.get("operator", ""))
@@ -159,7 +166,7 @@ class LabelSelector:
                     f"matchExpressions: operator {expression.get('operator')!r} must be one of {', '.join(_IN_OBJECT)}"
                 )
             found.append(
-                LabelRequirement(expression.get("key", ""), operator, tuple(expression.get("values") or ()))
+                LabelRequirement(expression.get("key", ""), operator, expression.get("values") or ())
             )
         return cls(tuple(found))
 
@@ -243,6 +250,14 @@ def _tokens(text: str) -> Iterable[str]:
 
 def _unexpected(found: str, expected: str) -> ValueError:
     return ValueError(f"unable to parse requirement: found '{found}', expected: {expected}")
+
+
+def _check_text(key: object, values: object) -> None:
+    """Selectors come from JSON too, where types are what they are."""
+    if not isinstance(key, str):
+        raise TypeError(f"label key {key!r} must be text")
+    if not isinstance(values, tuple | list) or not all(isinstance(value, str) for value in values):
+        raise TypeError(f"label {key!r}: the values must be a list of texts, not {values!r}")
 
 
 def _check_key(key: str) -> None:

@@ -6,7 +6,7 @@ nothing. A handle (``Object``) is made when somebody asks; the body that it deco
 
 from collections.abc import Mapping
 from functools import cache
-from typing import Any, ClassVar, Final, Self, TypeVar
+from typing import Any, ClassVar, Final, NoReturn, Self, TypeVar
 
 import msgspec
 
@@ -49,12 +49,12 @@ class Object:
     such call, once for each handle. Not a ``Mapping``: it does not iterate.
     """
 
-    __slots__ = ("_body", "record")
+    __slots__ = ("_body", "_record")
 
     __iter__: ClassVar[None] = None
 
     def __init__(self, record: Record) -> None:
-        self.record: Final = record
+        self._record = record
         self._body: FrozenDict | None = None
 
     @classmethod
@@ -73,38 +73,49 @@ class Object:
         Raises:
             DecodeError: See ``decode_metadata``.
             TypeError: The content holds what JSON cannot.
+            ValueError: The content says that it is of another kind or API version.
         """
+        for field, expected in (("kind", resource.kind), ("apiVersion", resource.api_version)):
+            if content.get(field, expected) != expected:
+                raise ValueError(
+                    f"{field} {content[field]!r} is not that of {resource}, which is {expected!r}"
+                )
         return cls.from_json(msgspec.json.encode(content), resource)
+
+    @property
+    def record(self) -> Record:
+        """What a cache keeps of the object."""
+        return self._record
 
     @property
     def raw(self) -> bytes:
         """The JSON as received, after pruning; items of a LIST lack ``kind`` and ``apiVersion``."""
-        return self.record.raw
+        return self._record.raw
 
     @property
     def metadata(self) -> ObjectMeta:
         """The decoded metadata; reading it does not decode the body."""
-        return self.record.metadata
+        return self._record.metadata
 
     @property
     def key(self) -> ObjectKey:
         """Namespace and name."""
-        return self.record.key
+        return self._record.key
 
     @property
     def resource(self) -> Resource:
         """The resource under which the object was read."""
-        return self.record.resource
+        return self._record.resource
 
     @property
     def kind(self) -> str:
         """The kind, from the resource."""
-        return self.record.resource.kind
+        return self._record.resource.kind
 
     @property
     def api_version(self) -> str:
         """The API version, from the resource."""
-        return self.record.resource.api_version
+        return self._record.resource.api_version
 
     @property
     def body(self) -> FrozenDict:
@@ -119,6 +130,10 @@ class Object:
 
     def __getitem__(self, key: str) -> Any:
         return self.body[key]
+
+    def __setitem__(self, key: str, value: object) -> NoReturn:
+        self.body[key] = value  # which refuses, and says what to do
+        raise AssertionError("a frozen body took a value")
 
     def __contains__(self, key: object) -> bool:
         return key in self.body
@@ -149,13 +164,21 @@ class Object:
             content = _decode(self.raw)
         except (msgspec.DecodeError, RecursionError) as error:
             raise DecodeError(f"{self.kind} {self.key}: {error}", key=str(self.key)) from error
-        return {"apiVersion": self.api_version, "kind": self.kind} | content
+        identity = {"apiVersion": self.api_version, "kind": self.kind}
+        return identity | content | identity  # first in order, and right whatever the bytes say
 
     def to_json(self) -> bytes:
         """The JSON with ``apiVersion`` and ``kind`` in it, which is what a server takes."""
-        if self.raw.startswith((b'{"kind":', b'{"apiVersion":')):
+        if self.raw.startswith(_beginnings_of(self.resource)) or self._says_what_it_is():
             return self.raw
         return msgspec.json.encode(self.thaw())
+
+    def _says_what_it_is(self) -> bool:
+        try:
+            found = _decode_identity(self.raw)
+        except (msgspec.DecodeError, RecursionError):
+            return False
+        return (found.kind, found.api_version) == (self.kind, self.api_version)
 
     def decode(self, model: type[T]) -> T:
         """Decode into a type: a msgspec ``Struct``, dataclass, ``TypedDict``, or a pydantic model.
@@ -179,7 +202,7 @@ class Object:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Object):
             return NotImplemented
-        mine, theirs = self.record, other.record
+        mine, theirs = self._record, other._record
         if mine.resource != theirs.resource or mine.metadata != theirs.metadata:
             return False
         return mine.raw == theirs.raw or self.body == other.body
@@ -191,7 +214,20 @@ class Object:
         return f"<{self.kind} {self.key} @ {self.metadata.resource_version or 'no version'}>"
 
 
+class _Identity(msgspec.Struct, rename="camel"):
+    kind: str = ""
+    api_version: str = ""
+
+
+_decode_identity = msgspec.json.Decoder(_Identity).decode
 _decode = msgspec.json.Decoder(dict[str, Any]).decode
+
+
+@cache
+def _beginnings_of(resource: Resource) -> tuple[bytes, ...]:
+    """How servers begin an object that says what it is."""
+    kind, api_version = f'"kind":"{resource.kind}"', f'"apiVersion":"{resource.api_version}"'
+    return f"{{{kind},{api_version},".encode(), f"{{{api_version},{kind},".encode()
 
 
 @cache

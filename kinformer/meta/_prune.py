@@ -34,7 +34,7 @@ def prune_managed_fields(raw: bytes) -> bytes:
         if not found:
             return raw
         needle = b'"managedFields":' + found
-        if raw.count(needle) == 1:
+        if raw.count(needle) == raw.count(b'"managedFields"') == 1:
             start = raw.index(needle)
             end = start + len(needle)
             # One comma goes with the member: the one before it, or, for the first member, the one after.

@@ -26,6 +26,7 @@ class Resource:
         namespaced: Whether objects live in namespaces, or in the cluster as a whole.
 
     Raises:
+        TypeError: A part is of another type.
         ValueError: A part could not stand in a path, or the kind is empty.
     """
 
@@ -36,13 +37,19 @@ class Resource:
     namespaced: bool = True
 
     def __post_init__(self) -> None:
+        for part in ("group", "version", "plural", "kind"):
+            _check_type(part, getattr(self, part), str)
+        _check_type("namespaced", self.namespaced, bool)
         for field, value, pattern in (
             ("group", self.group or "core", _SUBDOMAIN),
             ("version", self.version, _LABEL),
             ("plural", self.plural, _LABEL),
         ):
             if not pattern.fullmatch(value):
-                raise ValueError(f"resource {field} {value!r} must be lower-case letters, digits and dashes")
+                allowed = (
+                    "letters, digits, dashes and dots" if field == "group" else "letters, digits and dashes"
+                )
+                raise ValueError(f"resource {field} {value!r} must be lower-case {allowed}")
         if not self.kind.isalnum():
             raise ValueError(f"resource kind {self.kind!r} must be a name such as 'Deployment'")
 
@@ -56,7 +63,7 @@ class Resource:
         Raises:
             LookupError: No built-in kind has that name.
         """
-        row = _rows_by_name().get(name.lower())
+        row = _rows_by_name().get(str(name).lower())
         if row is None:
             raise LookupError(
                 f"no built-in resource is called {name!r}; for a custom resource write "
@@ -72,13 +79,14 @@ class Resource:
     def path(self, namespace: str = "", name: str = "", subresource: str = "") -> str:
         """The URL path of the collection, of one object, or of a subresource of it.
 
-        The cluster-wide collection of a namespaced resource is the path without a namespace.
+        The cluster-wide collection of a namespaced resource is the path without a namespace. Nothing is quoted: names
+        of Kubernetes need not be, and the client quotes what it sends.
 
         Raises:
             ValueError: A namespace is given for a cluster-scoped resource, a name is given without the namespace that
                 it needs, a subresource without a name, or a part could not stand in a path.
         """
-        for field, value in (("namespace", namespace), ("name", name)):
+        for field, value in (("namespace", namespace), ("name", name), ("subresource", subresource)):
             if value in {".", ".."} or "/" in value or "%" in value:
                 raise ValueError(f"{field} {value!r} must not contain '/' or '%', nor be '.' or '..'")
         if namespace and not self.namespaced:
@@ -99,7 +107,7 @@ class Resource:
         Raises:
             ValueError: The text is no key, or it has a namespace where none belongs, or lacks one.
         """
-        parsed = ObjectKey.parse(key) if isinstance(key, str) else key
+        parsed = key if isinstance(key, ObjectKey) else ObjectKey.parse(key)
         if bool(parsed.namespace) != self.namespaced:
             form = "'namespace/name'" if self.namespaced else "'name' alone"
             raise ValueError(f"key {str(parsed)!r} does not fit {self}: it must be of the form {form}")
@@ -107,6 +115,11 @@ class Resource:
 
     def __str__(self) -> str:
         return f"{self.plural}.{self.group}" if self.group else self.plural
+
+
+def _check_type(field: str, value: object, expected: type) -> None:
+    if not isinstance(value, expected):
+        raise TypeError(f"resource {field} {value!r} must be of type {expected.__name__}")
 
 
 @cache

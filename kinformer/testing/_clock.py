@@ -46,6 +46,8 @@ class FakeClock:
     """
 
     def __init__(self, start: datetime = datetime(2026, 1, 1, tzinfo=UTC)) -> None:
+        if start.tzinfo is None:
+            raise ValueError(f"start={start} must have a time zone, such as UTC")
         self._start = start
         self._now = 0.0
         self._timers: list[_FakeTimer] = []
@@ -96,8 +98,8 @@ class FakeClock:
             ValueError: Time does not go back.
             RuntimeError: See ``settle``.
         """
-        if delay < 0:
-            raise ValueError(f"cannot advance by {delay} s: time does not go back")
+        if not 0 <= delay < math.inf:
+            raise ValueError(f"cannot advance by {delay} s: time does not go back, nor on for ever")
         target = self._now + delay
         await settle()
         while (when := self.next_timer) is not None and when <= target:

@@ -275,10 +275,11 @@ def test_the_version_is_printed() -> None:
     assert done.stdout.startswith("kinformer 0.")
 
 
-def test_output_that_nobody_reads_is_no_error(website: Path) -> None:
+@pytest.mark.parametrize("name", ["apiserver", "demo"])
+def test_output_that_nobody_reads_is_no_error(name: str) -> None:
     read, write = os.pipe()
     os.close(read)
-    command = [sys.executable, "-m", "kinformer", "apiserver"]
+    command = [sys.executable, "-m", "kinformer", name]
     with os.fdopen(write, "w") as closed:
         done = subprocess.run(
             command, stdout=closed, stderr=subprocess.PIPE, text=True, timeout=20, check=False

@@ -36,12 +36,11 @@ def kubeconfig_text(url: str) -> str:
 def write_kubeconfig(path: str | os.PathLike[str], url: str) -> Path:
     """Write the file, mode 0600, in one step: a reader sees the old one or the new one, never a half.
 
-    The folder is made where it is missing.
-
     Returns:
         The path.
 
     Raises:
+        FileNotFoundError: There is no folder for it; a mistyped path is not made true.
         FileExistsError: There is a file that this function did not write; it is left as it is.
         OSError: The place cannot be written to.
     """
@@ -52,7 +51,10 @@ def write_kubeconfig(path: str | os.PathLike[str], url: str) -> Path:
         raise FileExistsError(
             f"{target} exists and was not written by kinformer, so it is left alone: choose another path, or move it away"
         )
-    target.parent.mkdir(parents=True, exist_ok=True)
+    if not target.parent.is_dir():
+        raise FileNotFoundError(
+            f"{target.parent} is no folder: make it, or choose another path for the kubeconfig"
+        )
     draft = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
     try:
         descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)

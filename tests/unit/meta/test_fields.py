@@ -60,3 +60,8 @@ def test_the_value_that_a_field_must_have_can_be_asked_for() -> None:
     assert selector.exact("metadata.name") == "b"
     assert selector.exact("metadata.namespace") is None
     assert FieldSelector.from_fields({"a": "1"}) == FieldSelector.parse("a=1")
+
+
+def test_what_is_no_text_is_named() -> None:
+    with pytest.raises(TypeError, match=r"field 'spec\.replicas': 1 must be text"):
+        FieldSelector.from_fields({"spec.replicas": 1})  # type: ignore[dict-item]

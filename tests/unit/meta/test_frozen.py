@@ -67,6 +67,13 @@ LIST_WRITES: dict[str, Callable[[Any], object]] = {
         lambda d: d.copy()["a"],
         lambda d: copy.copy(d)["a"],
         lambda d: d["d"].copy()[1],
+        lambda d: dict(d)["a"],
+        lambda d: {**d}["a"],
+        lambda d: (d | {})["a"],
+        lambda d: ({} | d)["a"],
+        lambda d: (d["d"] + [])[1],
+        lambda d: (d["d"] * 2)[3],
+        lambda d: [*d["d"]][1],
     ],
 )
 def test_no_dict_can_be_written_however_it_was_reached(

@@ -22,3 +22,8 @@ def test_text_that_is_no_key_is_refused_by_value(text: str) -> None:
 
 def test_a_key_of_a_namespace_differs_from_the_same_name_in_the_cluster() -> None:
     assert len({ObjectKey("", "a"), ObjectKey("a", "a"), ObjectKey("", "a")}) == 2
+
+
+def test_what_is_no_text_is_no_key() -> None:
+    with pytest.raises(TypeError, match="object key None must be text"):
+        ObjectKey.parse(None)  # type: ignore[arg-type]

@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -99,10 +101,10 @@ def test_a_selector_matches_as_kubernetes_does(text: str, labels: dict[str, str]
         ("a>", "found '', expected: integer"),
         ("!", "found '', expected: identifier"),
         ("-a=b", "label key '-a'"),
-        ("a=-b", "label value '-b'"),
+        ("a=-b", "label 'a': value '-b'"),
         ("UPPER.com/x=1", "label key 'UPPER.com/x'"),
         ("a=" + "v" * 64, "at most 63"),
-        ("a=ä", "label value 'ä'"),
+        ("a=ä", "label 'a': value 'ä'"),
     ],
 )
 def test_what_does_not_follow_the_grammar_is_named(text: str, complaint: str) -> None:
@@ -137,3 +139,26 @@ def test_an_unknown_operator_inside_an_object_is_named_with_the_right_ones() -> 
 def test_an_operator_takes_its_own_number_of_values(operator: LabelOperator, given: tuple[str, ...]) -> None:
     with pytest.raises(ValueError, match=f"operator '{operator.value}' takes"):
         LabelRequirement("a", operator, given)
+
+
+@pytest.mark.parametrize(
+    ("selector", "complaint"),
+    [
+        ({"matchLabel": {"a": "b"}}, "not matchLabel$"),
+        ({"matchLabels": {"a": 1}}, r"label 'a': the values must be a list of texts, not \(1,\)"),
+        ({"matchExpressions": [{"key": "a", "operator": "In", "values": "web"}]}, "not 'web'"),
+        ({"matchExpressions": [{"key": 5, "operator": "Exists"}]}, "label key 5 must be text"),
+    ],
+    ids=["typo", "number", "text for a list", "no text"],
+)
+def test_a_selector_inside_an_object_that_is_not_one_is_named(
+    selector: dict[str, Any], complaint: str
+) -> None:
+    with pytest.raises((TypeError, ValueError), match=complaint):
+        LabelSelector.from_object(selector)
+
+
+def test_an_operator_may_be_written_out_and_an_unknown_one_is_named() -> None:
+    assert LabelRequirement("a", "in", ("b",)) == LabelRequirement("a", LabelOperator.IN, ("b",))  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="'like' is not a valid LabelOperator"):
+        LabelRequirement("a", "like", ("b",))  # type: ignore[arg-type]

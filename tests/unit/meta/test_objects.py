@@ -151,3 +151,26 @@ def test_json_nested_deeper_than_the_stack_is_refused_as_any_other_that_cannot_b
     )
     with pytest.raises(DecodeError, match="Pod a"):
         obj.thaw()
+
+
+@pytest.mark.parametrize(
+    "raw", [b'{"kind":"Pod","metadata":{"name":"a"}}', b'{"apiVersion":"v1","metadata":{"name":"a"}}']
+)
+def test_bytes_that_say_half_of_what_they_are_are_completed(raw: bytes) -> None:
+    sent = json.loads(Object.from_json(raw, PODS).to_json())
+    assert (sent["kind"], sent["apiVersion"]) == ("Pod", "v1")
+
+
+def test_content_of_another_kind_is_refused_with_both() -> None:
+    with pytest.raises(ValueError, match="kind 'Node' is not that of pods, which is 'Pod'"):
+        pod(kind="Node")
+    with pytest.raises(ValueError, match="apiVersion 'v2' is not that of pods, which is 'v1'"):
+        pod(apiVersion="v2")
+
+
+def test_nothing_of_a_handle_can_be_replaced() -> None:
+    obj = pod()
+    with pytest.raises(AttributeError):
+        obj.record = pod().record  # type: ignore[misc]
+    with pytest.raises(TypeError, match=r"obj\.thaw\(\)"):
+        obj["spec"] = {}

@@ -65,3 +65,11 @@ def test_the_member_goes_with_one_comma(before: dict[str, Any], after: dict[str,
 )
 def test_bytes_without_managed_fields_come_back_as_they_are(raw: bytes) -> None:
     assert prune_managed_fields(raw) is raw
+
+
+def test_the_same_text_elsewhere_in_other_spacing_is_not_taken_for_it() -> None:
+    raw = b'{"metadata":{"name":"a","managedFields": [1]},"spec":{"managedFields":[1]}}'
+    assert json.loads(prune_managed_fields(raw)) == {
+        "metadata": {"name": "a"},
+        "spec": {"managedFields": [1]},
+    }

@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 
 from kinformer.meta import BUILTINS, ObjectKey, Resource
@@ -64,8 +66,9 @@ def test_a_path_leads_to_the_collection_the_object_or_its_subresource(
         (PODS, ("default", "a/b"), "name 'a/b' must not contain"),
         (PODS, ("..", ""), r"namespace '\.\.' must not"),
         (PODS, ("default", "a%2Fb"), "must not contain"),
+        (PODS, ("default", "a", "../b"), r"subresource '\.\./b' must not contain"),
     ],
-    ids=["no such scope", "no namespace", "no name", "slash", "dots", "percent"],
+    ids=["no such scope", "no namespace", "no name", "slash", "dots", "percent", "way out"],
 )
 def test_a_path_that_cannot_be_says_which_part_is_wrong(
     resource: Resource, arguments: tuple[str, ...], complaint: str
@@ -104,3 +107,24 @@ def test_the_api_version_and_the_printed_name_leave_out_the_core_group() -> None
     assert (PODS.api_version, str(PODS)) == ("v1", "pods")
     deployments = Resource.builtin("Deployment")
     assert (deployments.api_version, str(deployments)) == ("apps/v1", "deployments.apps")
+
+
+@pytest.mark.parametrize(
+    ("parts", "complaint"),
+    [
+        ((None, "v1", "xs", "X", True), "resource group None must be of type str"),
+        (("a", 1, "xs", "X", True), "resource version 1 must be of type str"),
+        (("a", "v1", "xs", "X", "Cluster"), "resource namespaced 'Cluster' must be of type bool"),
+    ],
+    ids=["group", "version", "scope"],
+)
+def test_a_part_of_another_type_is_named(parts: tuple[Any, ...], complaint: str) -> None:
+    with pytest.raises(TypeError, match=complaint):
+        Resource(*parts)
+
+
+def test_no_name_at_all_finds_nothing() -> None:
+    with pytest.raises(LookupError, match="no built-in resource is called None"):
+        Resource.builtin(None)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="object key 3 must be text"):
+        PODS.key(3)  # type: ignore[arg-type]

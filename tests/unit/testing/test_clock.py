@@ -286,3 +286,11 @@ def test_settle_says_which_event_loop_it_needs() -> None:
 async def test_it_is_a_clock() -> None:
     clock: Clock = FakeClock()
     assert clock.monotonic() == 0
+
+
+async def test_a_clock_needs_a_time_zone_and_goes_on_for_a_finite_time() -> None:
+    with pytest.raises(ValueError, match="must have a time zone"):
+        FakeClock(datetime(2026, 1, 1))  # noqa: DTZ001 -- the point
+    for delay in (math.nan, math.inf):
+        with pytest.raises(ValueError, match="cannot advance by"):
+            await FakeClock().advance(delay)

@@ -10,7 +10,7 @@ URL = "http://127.0.0.1:8001"
 
 
 def test_the_file_leads_to_the_server_a_6(tmp_path: Path) -> None:
-    path = write_kubeconfig(tmp_path / "deep" / "config", URL)
+    path = write_kubeconfig(tmp_path / "config", URL)
     config = yaml.safe_load(path.read_text())
     assert config["clusters"][0]["cluster"] == {"server": URL}
     assert config["current-context"] == config["contexts"][0]["name"]
@@ -42,6 +42,11 @@ def test_a_file_of_somebody_else_is_left_alone(tmp_path: Path, content: str) -> 
 def test_a_folder_is_refused_with_a_better_path(tmp_path: Path) -> None:
     with pytest.raises(FileExistsError, match="name a file in it"):
         write_kubeconfig(tmp_path, URL)
+
+
+def test_a_folder_that_is_missing_is_named_since_it_is_probably_a_typo(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="nowhere is no folder: make it, or choose another path"):
+        write_kubeconfig(tmp_path / "nowhere" / "config", URL)
 
 
 def test_a_failure_leaves_no_draft(tmp_path: Path) -> None:
