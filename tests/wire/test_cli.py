@@ -117,7 +117,7 @@ def test_the_apiserver_serves_until_interrupted_and_takes_its_kubeconfig_along(
 
 
 def test_a_kubeconfig_with_a_path_stays_and_is_written_anew_by_the_next(tmp_path: Path) -> None:
-    path = tmp_path / "sub" / "kubeconfig"
+    path = tmp_path / "kubeconfig"
     for _ in range(2):
         with started("apiserver", "--write-kubeconfig", path) as process:
             url = line_with(process, "apiserver:").split()[1]
