@@ -6,7 +6,7 @@ nothing. A handle (``Object``) is made when somebody asks; the body that it deco
 
 from collections.abc import Mapping
 from functools import cache
-from typing import Any, ClassVar, Final, NoReturn, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, TypeVar
 
 import msgspec
 
@@ -131,9 +131,10 @@ class Object:
     def __getitem__(self, key: str) -> Any:
         return self.body[key]
 
-    def __setitem__(self, key: str, value: object) -> NoReturn:
-        self.body[key] = value  # which refuses, and says what to do
-        raise AssertionError("a frozen body took a value")
+    if not TYPE_CHECKING:  # a type checker sees no such method; at run time the error says what to do
+
+        def __setitem__(self, key, value):  # noqa: ANN001, ANN204 -- not to be seen by a type checker
+            self.body[key] = value
 
     def __contains__(self, key: object) -> bool:
         return key in self.body

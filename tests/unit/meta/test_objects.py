@@ -173,4 +173,4 @@ def test_nothing_of_a_handle_can_be_replaced() -> None:
     with pytest.raises(AttributeError):
         obj.record = pod().record  # type: ignore[misc]
     with pytest.raises(TypeError, match=r"obj\.thaw\(\)"):
-        obj["spec"] = {}
+        obj["spec"] = {}  # type: ignore[index]  # mypy says so too
