@@ -1,12 +1,9 @@
 """ApiServer: the embedded apiserver as one thing."""
 
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from random import Random
 from types import TracebackType
 from typing import Self
-
-import anyio
-from anyio.abc import TaskGroup
 
 from kinformer.apiserver.http import Application, Endpoint, serve
 from kinformer.apiserver.loops import Housekeeping
@@ -15,6 +12,7 @@ from kinformer.apiserver.rest import Verbs
 from kinformer.apiserver.storage import KV, MemoryKV
 from kinformer.clock import Clock
 from kinformer.system_clock import SystemClock
+from kinformer.tasks import open_task_group
 
 __all__ = ["ApiServer"]
 
@@ -47,8 +45,9 @@ class ApiServer:
         self._verbs = Verbs(kv, registry, clock=clock, random=random)
         self._app = Application(self._verbs, registry, clock=clock, random=random)
         self._housekeeping = Housekeeping(kv, registry, self._verbs, clock=clock)
-        self._tasks: TaskGroup | None = None
+        self._resources = AsyncExitStack()
         self._was_entered = False
+        self._is_running = False
 
     @property
     def app(self) -> Application:
@@ -68,7 +67,7 @@ class ApiServer:
         Raises:
             RuntimeError: The server is not running.
         """
-        if self._tasks is None:
+        if not self._is_running:
             raise RuntimeError("this ApiServer is not running: enter it with 'async with' first")
         return serve(self._app, host=host, port=port)
 
@@ -79,13 +78,13 @@ class ApiServer:
             )
         self._was_entered = True
         await self._verbs.bootstrap()
-        tasks = await anyio.create_task_group().__aenter__()
-        try:
+        async with AsyncExitStack() as entering:
+            tasks = await entering.enter_async_context(open_task_group())
             await tasks.start(self._housekeeping.run)
-        except BaseException as error:
-            await _leave(tasks, error)
-            raise
-        self._tasks = tasks
+            entering.callback(tasks.cancel_scope.cancel)
+            entering.callback(self._app.close)
+            self._resources = entering.pop_all()
+        self._is_running = True
         return self
 
     async def __aexit__(
@@ -94,23 +93,5 @@ class ApiServer:
         exc_value: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        tasks, self._tasks = self._tasks, None
-        self._app.close()
-        if tasks is not None:
-            await _leave(tasks, exc_value)
-
-
-async def _leave(tasks: TaskGroup, error: BaseException | None) -> None:
-    """End a task group; the error of a block goes on by itself, since the group would wrap it."""
-    tasks.cancel_scope.cancel()
-    cancelled = None if error is None or isinstance(error, Exception) else error
-    try:
-        await tasks.__aexit__(type(cancelled) if cancelled else None, cancelled, None)
-    except BaseExceptionGroup as group:
-        if len(group.exceptions) > 1:
-            raise
-        raise group.exceptions[0] from None  # one loop failed: its error is the whole story
-    except BaseException as raised:
-        if raised is not cancelled:
-            raise
-        # To raise again what one was given makes an exit stack tie it to itself, a knot in which anyio goes round for ever.
+        self._is_running = False
+        await self._resources.__aexit__(exc_type, exc_value, traceback)
