@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import anyio
+import msgspec
+import pytest
 from anyio.abc import Process
 
 from kinformer.apiserver import ApiServer
@@ -16,6 +18,14 @@ from kinformer.system_clock import SystemClock
 
 WEBSITE = Path(__file__).parents[2] / "examples" / "website"
 CLOCK = SystemClock()
+
+
+def needs(kubectl: str, minor: int, what: str) -> None:
+    """Skip the test where kubectl is older than 1.``minor``, such as the one of a distribution."""
+    shown = subprocess.run([kubectl, "version", "--client", "-o", "json"], capture_output=True, check=True)
+    version = msgspec.json.decode(shown.stdout)["clientVersion"]
+    if int(version["minor"].rstrip("+")) < minor:
+        pytest.skip(f"kubectl {version['gitVersion']} has no {what}")
 
 
 @dataclass(frozen=True)

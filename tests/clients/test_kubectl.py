@@ -7,7 +7,7 @@ import msgspec
 import pytest
 import yaml
 
-from tests.clients.kubectl import WEBSITE, cluster, until, with_websites
+from tests.clients.kubectl import WEBSITE, cluster, needs, until, with_websites
 
 pytestmark = [pytest.mark.clients, pytest.mark.timeout(60)]
 
@@ -31,6 +31,7 @@ async def test_a_custom_resource_is_applied_and_shown_in_its_columns(kubectl: st
 
 
 async def test_a_status_shows_in_the_columns(kubectl: str, tmp_path: Path) -> None:
+    needs(kubectl, 24, "--subresource")
     async with with_websites(kubectl, tmp_path) as run:
         status = '{"status":{"url":"http://x","conditions":[{"type":"Ready","status":"True"}]}}'
         await run("patch", "website", "hello", "--subresource=status", "--type=merge", "-p", status)
@@ -39,6 +40,7 @@ async def test_a_status_shows_in_the_columns(kubectl: str, tmp_path: Path) -> No
 
 
 async def test_what_breaks_the_schema_is_refused_with_the_field(kubectl: str, tmp_path: Path) -> None:
+    needs(kubectl, 25, "field validation by the server")
     async with with_websites(kubectl, tmp_path) as run:
         result = await run.run("patch", "website", "hello", "--type=merge", "-p", '{"spec":{"replicas":-1}}')
         assert result.code == 1
@@ -80,6 +82,7 @@ async def test_server_side_apply_creates_changes_and_tells_conflicts(kubectl: st
 
 
 async def test_a_watch_shows_each_change_in_its_columns(kubectl: str, tmp_path: Path) -> None:
+    needs(kubectl, 24, "--subresource")
     async with with_websites(kubectl, tmp_path) as run, run.follow("get", "websites", "-w") as followed:
         assert (await followed.line()).split() == ["NAME", "URL", "READY", "AGE"]
         assert (await followed.line()).split()[0] == "hello"
