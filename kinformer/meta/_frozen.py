@@ -44,14 +44,8 @@ class FrozenDict(dict[str, Any]):
             return default
 
     def __iter__(self) -> Iterator[str]:
-        # That there is one of our own makes dict(frozen) and {**frozen} read by __getitem__, which wraps.
+        # That there is one of our own makes dict(frozen), {**frozen} and frozen | other read by __getitem__, which wraps.
         return super().__iter__()
-
-    def __or__(self, other: Any) -> dict[str, Any]:  # type: ignore[override]  # plain, whatever the other is
-        return self.copy() | other  # type: ignore[no-any-return]  # a dict, or it raises
-
-    def __ror__(self, other: Any) -> dict[str, Any]:  # type: ignore[override]  # likewise
-        return other | self.copy()  # type: ignore[no-any-return]  # a dict, or it raises
 
     def values(self) -> ValuesView[Any]:  # type: ignore[override]  # typeshed names CPython's own final class
         """The values, each read-only."""

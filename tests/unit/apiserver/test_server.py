@@ -166,3 +166,24 @@ async def test_leaving_does_not_raise_again_what_it_was_given() -> None:
     await server.__aenter__()
     error = asyncio.CancelledError()
     await server.__aexit__(type(error), error, None)
+
+
+async def test_at_the_end_watches_end_properly_and_the_application_answers_503() -> None:
+    server = ApiServer(clock=FakeClock())
+    lines: list[str] = []
+    ended: list[bool] = []
+
+    async def watch(client: httpx.AsyncClient) -> None:
+        async with client.stream("GET", "/api/v1/namespaces?watch=true") as response:
+            async for line in response.aiter_lines():
+                lines.append(line)  # noqa: PERF401 -- looked at while it grows
+        ended.append(True)
+
+    async with client_of(server) as client, anyio.create_task_group() as tasks:
+        async with server:
+            tasks.start_soon(watch, client)
+            await settle()
+            assert (len(lines), ended) == (4, [])
+        await settle()
+        assert ended == [True]
+        assert (await client.get("/version")).status_code == 503
