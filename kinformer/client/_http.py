@@ -20,7 +20,7 @@ import tenacity
 from kinformer.client._calls import Call
 from kinformer.client._config import Config
 from kinformer.client._credentials import Credentials
-from kinformer.client._retry import ATTEMPTS, delay_before, is_worth_retrying
+from kinformer.client._retry import delay_before, is_worth_retrying
 from kinformer.client._status import from_response
 from kinformer.client._warnings import Warnings
 from kinformer.clock import Clock
@@ -117,10 +117,10 @@ class Http:
         """
         if not retries:
             return await self._once(call, 1)
+        started = self.clock.monotonic()
         tries = tenacity.AsyncRetrying(
             sleep=self.clock.sleep,
-            stop=tenacity.stop_after_attempt(ATTEMPTS),
-            retry=tenacity.retry_if_exception(lambda error: is_worth_retrying(call.method, error)),
+            retry=lambda state: self._is_worth_retrying(call, state, started),
             wait=self._wait,
             reraise=True,
         )
@@ -213,6 +213,13 @@ class Http:
             content=call.content or None,
             headers=sent,
             extensions=dict(self._extensions),
+        )
+
+    def _is_worth_retrying(self, call: Call, state: tenacity.RetryCallState, started: float) -> bool:
+        error = state.outcome.exception() if state.outcome else None
+        spent = self.clock.monotonic() - started
+        return error is not None and is_worth_retrying(
+            call.method, error, attempt=state.attempt_number, spent=spent
         )
 
     def _wait(self, state: tenacity.RetryCallState) -> float:

@@ -1,46 +1,90 @@
-"""Which failed request is tried again, and after how long. A table and arithmetic; who waits is ``_http``.
+"""Which failed request is tried again, how often, and after how long: a table and arithmetic. Who waits is ``_http``.
 
-The rule is client-go's (``rest.withRetry``), made stricter where it hurts: waits are jittered, a wait that the server
-sets too far away is not waited for, and no watch and no reflector's list ever comes here, since a reflector has
-rules of its own.
-
-    failure                                    verbs  wait
-    -----------------------------------------  -----  -------------------------------------------
-    429 or 5xx that says when to come back     all    what it says if within 30 s, and 0 to 10 % more
-    connection not made, so nothing was done   all    0.25 s doubling up to 4 s, less up to a half
-    connection lost, or no answer in time      GET    the same
-    anything else                              none
+The rules are client-go's (``rest.withRetry``), made stricter where it hurts: waits are jittered, nothing is tried again
+once a minute is over, and no watch and no reflector's list ever comes here, since a reflector has rules of its own.
+``docs/reference/client.md`` shows the table.
 """
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from random import Random
 from typing import Final
 
-from kinformer.errors import RequestError, ServerError, ThrottledError, TransportError
+from kinformer.errors import ServerError, ThrottledError, TransportError
 
-__all__ = ["ATTEMPTS", "delay_before", "is_worth_retrying"]
+__all__ = ["PATIENCE", "RULES", "Rule", "delay_before", "is_worth_retrying", "rule_for"]
 
-ATTEMPTS: Final = 5
-"""How often a request is made at most, the first time included."""
+PATIENCE: Final = 60.0
+"""Seconds after the beginning of the first try in which the last one begins at the latest."""
 
-_LONGEST_RETRY_AFTER: Final = 30.0
 _FIRST_DELAY: Final = 0.25
 _LONGEST_DELAY: Final = 4.0
+_TENTH: Final = 0.1
 
 
-def is_worth_retrying(method: str, error: BaseException) -> bool:
-    """Whether a request of this method that failed so is safe to repeat and likely to go better."""
-    match error:
-        case ThrottledError() | ServerError():
-            return error.retry_after is not None and error.retry_after <= _LONGEST_RETRY_AFTER
-        case TransportError():
-            return error.refused or method == "GET"
-        case _:
-            return False
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One row: what may have happened, and what follows from it."""
+
+    failure: str
+    """In the words of the documentation, as ``verbs`` and ``wait`` are."""
+    verbs: str
+    tries: int
+    """How often the request is made at most, the first time included."""
+    wait: str
+    covers: Callable[[str, BaseException], bool]
+    """Whether a request of this HTTP method that failed so is meant."""
 
 
-def delay_before(attempt: int, error: RequestError, random: Random) -> float:
+def _says_when(method: str, error: BaseException) -> bool:  # noqa: ARG001 -- nothing was done, whatever it was
+    return isinstance(error, ThrottledError | ServerError) and error.retry_after is not None
+
+
+def _was_not_made(method: str, error: BaseException) -> bool:  # noqa: ARG001 -- likewise
+    return isinstance(error, TransportError) and error.refused
+
+
+def _was_lost(method: str, error: BaseException) -> bool:
+    return isinstance(error, TransportError) and method == "GET"
+
+
+_DOUBLING: Final = "0.25 s, doubling up to 4 s, less up to a half"
+
+RULES: Final = (
+    Rule("429 or 5xx with `Retry-After`", "all", 11, "what it says, and up to a tenth more", _says_when),
+    Rule("no connection was made", "all", 5, _DOUBLING, _was_not_made),
+    Rule("the connection was lost, or no answer came in time", "reads", 5, _DOUBLING, _was_lost),
+    Rule("anything else", "all", 1, "", lambda method, error: True),  # noqa: ARG005
+)
+"""The first row that covers a failure is the one that counts."""
+
+
+def rule_for(method: str, error: BaseException) -> Rule:
+    """The row that covers a failure."""
+    return next(rule for rule in RULES if rule.covers(method, error))
+
+
+def is_worth_retrying(method: str, error: BaseException, *, attempt: int, spent: float) -> bool:
+    """Whether a request is to be made once more.
+
+    Args:
+        method: The HTTP method.
+        error: How it failed.
+        attempt: How often it was made by now.
+        spent: Seconds since the first try began.
+    """
+    rule = rule_for(method, error)
+    return attempt < rule.tries and spent + _longest_delay(attempt + 1, error) <= PATIENCE
+
+
+def delay_before(attempt: int, error: BaseException, random: Random) -> float:
     """Seconds to wait before attempt number ``attempt`` (the first retry is 2), given how the last one failed."""
+    longest = _longest_delay(attempt, error)
+    shortest = longest / (1 + _TENTH) if _says_when("", error) else longest / 2
+    return random.uniform(shortest, longest)
+
+
+def _longest_delay(attempt: int, error: BaseException) -> float:
     if isinstance(error, ThrottledError | ServerError) and error.retry_after is not None:
-        return error.retry_after * (1 + 0.1 * random.random())
-    delay = min(_FIRST_DELAY * 2.0 ** (attempt - 2), _LONGEST_DELAY)
-    return delay * (0.5 + 0.5 * random.random())
+        return error.retry_after * (1 + _TENTH)
+    return min(_FIRST_DELAY * 2.0 ** (attempt - 2), _LONGEST_DELAY)

@@ -129,12 +129,30 @@ async def test_a_throttled_request_comes_back_when_it_was_told_to(script: Any) -
 
 
 async def test_retries_come_to_an_end_with_the_last_error(script: Any) -> None:
-    for _ in range(9):
+    for _ in range(15):
         script.status(503, "ServiceUnavailable", details={"retryAfterSeconds": 1})
     async with Opened(script) as opened:
-        error, _ = await tried(opened, GET)
+        error, moment = await tried(opened, GET)
         assert type(error) is ServerError
-        assert len(script.requests) == 5
+        assert len(script.requests) == 11
+        assert 10.0 <= moment <= 11.0
+
+
+async def test_retries_come_to_an_end_after_a_minute(script: Any) -> None:
+    for _ in range(9):
+        script.answer(b"later", 429, {"Retry-After": "20"})
+    async with Opened(script) as opened:
+        error, moment = await tried(opened, GET)
+        assert isinstance(error, ThrottledError)
+        assert len(script.requests) == 3
+        assert 40.0 <= moment <= 44.0
+
+
+async def test_a_server_that_says_nothing_for_a_minute_is_not_asked_again(script: Any) -> None:
+    async with Opened(script) as opened:
+        error, moment = await tried(opened, GET)
+        assert isinstance(error, TransportError)
+        assert (len(script.requests), moment) == (1, 65.0)
 
 
 @pytest.mark.parametrize(

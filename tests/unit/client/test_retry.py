@@ -1,8 +1,10 @@
+import re
+from pathlib import Path
 from random import Random
 
 import pytest
 
-from kinformer.client._retry import ATTEMPTS, delay_before, is_worth_retrying
+from kinformer.client._retry import PATIENCE, RULES, Rule, delay_before, is_worth_retrying, rule_for
 from kinformer.errors import (
     ConflictError,
     DecodeError,
@@ -14,35 +16,70 @@ from kinformer.errors import (
     TransportError,
 )
 
+PAGE = Path(__file__).parents[3] / "docs" / "reference" / "client.md"
+SAYS_WHEN, NOT_MADE, LOST, NONE = RULES
+
 
 @pytest.mark.parametrize(
     ("error", "get", "others"),
     [
-        (ThrottledError(429, retry_after=1.0), True, True),
-        (ThrottledError(429, retry_after=0.0), True, True),
-        (ThrottledError(429, retry_after=30.0), True, True),
-        (ThrottledError(429, retry_after=31.0), False, False),
-        (ThrottledError(429), False, False),
-        (ServerError(503, retry_after=1.0), True, True),
-        (ServerError(500, retry_after=1.0), True, True),
-        (FutureVersionError(504, retry_after=1.0), True, True),
-        (ServerError(503), False, False),
-        (ServerError(500), False, False),
-        (TransportError("", refused=True), True, True),
-        (TransportError(""), True, False),
-        (ConflictError(409), False, False),
-        (NotFoundError(404, retry_after=1.0), False, False),
-        (DecodeError(""), False, False),
+        (ThrottledError(429, retry_after=1.0), SAYS_WHEN, SAYS_WHEN),
+        (ThrottledError(429, retry_after=0.0), SAYS_WHEN, SAYS_WHEN),
+        (ThrottledError(429), NONE, NONE),
+        (ServerError(503, retry_after=1.0), SAYS_WHEN, SAYS_WHEN),
+        (ServerError(500, retry_after=1.0), SAYS_WHEN, SAYS_WHEN),
+        (FutureVersionError(504, retry_after=1.0), SAYS_WHEN, SAYS_WHEN),
+        (ServerError(503), NONE, NONE),
+        (ServerError(500), NONE, NONE),
+        (TransportError("", refused=True), NOT_MADE, NOT_MADE),
+        (TransportError(""), LOST, NONE),
+        (ConflictError(409), NONE, NONE),
+        (NotFoundError(404, retry_after=1.0), NONE, NONE),
+        (DecodeError(""), NONE, NONE),
     ],
 )
-def test_the_table(error: RequestError, get: bool, others: bool) -> None:
-    assert is_worth_retrying("GET", error) is get
-    assert [is_worth_retrying(verb, error) for verb in ("POST", "PUT", "PATCH", "DELETE")] == [others] * 4
+def test_each_failure_has_its_row(error: RequestError, get: Rule, others: Rule) -> None:
+    assert rule_for("GET", error) is get
+    assert {rule_for(verb, error) for verb in ("POST", "PUT", "PATCH", "DELETE")} == {others}
 
 
-def test_nothing_else_is_retried() -> None:
-    assert not is_worth_retrying("GET", KeyboardInterrupt())
-    assert not is_worth_retrying("GET", ValueError())
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), ValueError(), ConflictError(409)])
+def test_nothing_else_is_retried(error: BaseException) -> None:
+    assert not is_worth_retrying("GET", error, attempt=1, spent=0.0)
+
+
+@pytest.mark.parametrize(
+    ("error", "tries"),
+    [
+        (ThrottledError(429, retry_after=1.0), 11),
+        (ServerError(503, retry_after=0.0), 11),
+        (TransportError("", refused=True), 5),
+        (TransportError(""), 5),
+        (ServerError(500), 1),
+    ],
+)
+def test_a_request_is_made_as_often_as_its_row_says(error: RequestError, tries: int) -> None:
+    worth = [is_worth_retrying("GET", error, attempt=attempt, spent=0.0) for attempt in range(1, 15)]
+    assert worth.index(False) + 1 == tries
+    assert not any(worth[tries:])
+
+
+@pytest.mark.parametrize(
+    ("error", "longest"),
+    [
+        (ThrottledError(429, retry_after=10.0), 11.0),
+        (ServerError(503, retry_after=30.0), 33.0),
+        (TransportError("", refused=True), 0.25),
+    ],
+)
+def test_no_try_begins_when_a_minute_is_over(error: RequestError, longest: float) -> None:
+    assert is_worth_retrying("GET", error, attempt=1, spent=PATIENCE - longest)
+    assert not is_worth_retrying("GET", error, attempt=1, spent=PATIENCE - longest + 0.01)
+
+
+def test_a_wait_of_more_than_a_minute_is_not_waited_for() -> None:
+    assert is_worth_retrying("GET", ThrottledError(429, retry_after=54.0), attempt=1, spent=0.0)
+    assert not is_worth_retrying("GET", ThrottledError(429, retry_after=60.0), attempt=1, spent=0.0)
 
 
 def test_what_the_server_says_is_waited_for_and_a_little_more() -> None:
@@ -59,5 +96,13 @@ def test_delays_double_up_to_a_bound() -> None:
         assert bound / 2 <= min(delays) < max(delays) <= bound
 
 
-def test_an_outage_is_given_up_on_within_seconds() -> None:
-    assert sum(delay_before(attempt, TransportError(""), Random(1)) for attempt in range(2, ATTEMPTS + 1)) < 4
+def test_a_refused_connection_is_given_up_on_within_seconds() -> None:
+    assert (
+        sum(delay_before(attempt, TransportError(""), Random(1)) for attempt in range(2, NOT_MADE.tries + 1))
+        < 4
+    )
+
+
+def test_the_documentation_shows_the_table() -> None:
+    shown = re.findall(r"^\| (.+?) \| (\w+) \| (\d+) \| (.*?) ?\|$", PAGE.read_text(), re.MULTILINE)
+    assert shown == [(rule.failure, rule.verbs, str(rule.tries), rule.wait) for rule in RULES]
