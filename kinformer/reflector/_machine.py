@@ -127,6 +127,8 @@ class Watching:
 
     version: str
     terms: Terms = Terms()
+    has_rested: bool = False
+    """Whether a wait came just before, so that a version that expired meanwhile need not cost another."""
 
 
 Active: TypeAlias = Listing | Streaming | Watching
@@ -292,13 +294,18 @@ def advance(state: State, outcome: Outcome) -> State:
             return Waiting(_persevere(state), state, _UNFINISHED)
 
         case Watching(), Progressed(version):
-            return replace(state, version=version)
+            return replace(state, version=version, has_rested=False)
         case (Watching(), Closed(is_short=False)) | (Watching(), Silent()):
-            return state
+            return replace(state, has_rested=False)
         case Watching(), Closed():
             return Waiting(state.terms.begin(state.version), state, _SHORT)
+        case Watching(has_rested=True), Failed(trouble=Trouble.EXPIRED):
+            return state.terms.begin(
+                state.version
+            )  # as after an outage: the server is well, history moved on
         case Watching(), Failed(error, trouble=Trouble.BUSY | Trouble.LOST):
-            return Waiting(state, state, error)  # the window is not lost, so there is nothing to list
+            # The window is not lost as far as we know, so there is nothing to list.
+            return Waiting(replace(state, has_rested=True), state, error)
         case Watching(), Failed(error):
             # A 410 lands here, whether it came as the status of the opening or inside the stream.
             return Waiting(state.terms.begin(state.version), state, error)

@@ -164,9 +164,17 @@ class Reflector:
             self._advance(await self._perform(self._state))
 
     def _advance(self, outcome: Outcome) -> None:
-        before, self._state = self._state, advance(self._state, outcome)
-        if not isinstance(outcome, Progressed):
-            self._report.moved(before, outcome, self._state)
+        before, after = self._state, advance(self._state, outcome)
+        self._state = after
+        if isinstance(outcome, Progressed):
+            return
+        self._report.moved(before, outcome, after)
+        if (
+            isinstance(before, Watching)
+            and isinstance(outcome, Failed | Silent)
+            and not isinstance(after, Waiting)
+        ):
+            self._report.failed(before, after, outcome.error, 0.0)  # it goes on at once, but not in silence
 
     async def _perform(self, state: State) -> Outcome:
         """Do what a state is about, and say how it came out."""
@@ -255,7 +263,7 @@ class Reflector:
                         silence.listen()
             failure = failure or stream.failure
         if scope.cancelled_caught:
-            return self._fall_silent()
+            return Silent(TransportError("the watch went silent, so its connection is taken for dead"))
         if failure is not None:
             return Failed(failure)
         if reception.count == 0 and self._clock.monotonic() - began < _SHORT:
@@ -263,12 +271,6 @@ class Reflector:
         if isinstance(self._state, Watching):  # a watch-list that ends before its snapshot is a failure
             self._report.watched(reception.count, self._version, began=began)
         return Closed()
-
-    def _fall_silent(self) -> Outcome:
-        error = TransportError("the watch went silent, so its connection is taken for dead")
-        if isinstance(self._state, Watching):  # reopened at once, where a watch-list goes through a wait
-            self._report.failed(self._state, self._state, error, 0.0)
-        return Silent(error)
 
     def _carry_out(self, effect: Snapshot | Changes | Rejected, began: float) -> None:
         """Do what a batch asks for. Synchronous, so that no cancellation finds it half done."""

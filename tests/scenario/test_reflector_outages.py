@@ -146,6 +146,36 @@ async def test_a_broken_connection_resumes_the_watch_without_a_list() -> None:
     assert stage.asked == ["LIST 0", "WATCH 100", "WATCH 101"]
 
 
+@pytest.mark.parametrize("watch_list", [True, False], ids=["watch-list", "list"])
+@pytest.mark.parametrize(
+    ("expiry", "later"),
+    [(GONE, 0.0), ([error_event(GONE)], 0.0), ([5.0, error_event(GONE)], 5.0)],
+    ids=["at opening", "inside", "later"],
+)
+async def test_a_version_that_expired_during_an_outage_costs_no_second_wait(
+    watch_list: bool, expiry: WatchAnswer, later: float
+) -> None:
+    again = bookmark("200", ends_initial_events=True)
+    first: list[StreamStep] = [2.0, TransportError("reset")]
+    watches: list[WatchAnswer] = [[END, *first] if watch_list else first, REFUSED, REFUSED, expiry]
+    watches.append([again, HOLD] if watch_list else [HOLD])
+    stage = Stage(lists=[EMPTY, page(version="200")], watches=watches, watch_list=watch_list)
+    requests = await stage.play(60.0)
+    waits = [failure.delay for failure in stage.hooks.failures]
+    assert waits == pytest.approx([1.2, 2.4, 4.8, 0.0])
+    assert stage.reflector.version == "200"
+    assert requests[-1].at == pytest.approx(10.4 + later)
+
+
+async def test_a_version_that_expires_again_and_again_is_waited_for_all_the_same() -> None:
+    watches: list[WatchAnswer] = [[2.0, error_event(REFUSED)], *[GONE] * 5, [HOLD]]
+    stage = Stage(lists=repeat(EMPTY), watches=watches)
+    await stage.play(60.0)
+    assert [failure.delay for failure in stage.hooks.failures] == pytest.approx(
+        [1.2, 0.0, 2.4, 4.8, 9.6, 19.2]
+    )
+
+
 async def test_events_before_an_error_in_the_same_batch_count_and_those_after_it_do_not() -> None:
     batch = [added(pod("a", "101")), error_event(BROKEN), added(pod("b", "102"))]
     stage = Stage(lists=[EMPTY], watches=[[batch, HOLD]])
