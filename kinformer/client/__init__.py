@@ -10,6 +10,7 @@ from kinformer.client._config import Config, Tls, load_config
 from kinformer.client._credentials import Anonymous, BasicAuth, BearerToken, Credentials, TokenFile
 from kinformer.client._filters import Fields, Labels
 from kinformer.client._kubeconfig import Kubeconfig
+from kinformer.client._rate_limit import RateLimit
 from kinformer.client._resource import ResourceClient
 from kinformer.client._waiting import is_deleted, retry_on_conflict, wait_for
 
@@ -26,6 +27,7 @@ __all__ = [
     "Labels",
     "PatchKind",
     "Propagation",
+    "RateLimit",
     "ResourceClient",
     "Tls",
     "TokenFile",

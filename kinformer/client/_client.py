@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
 from kinformer.client._calls import Call
 from kinformer.client._config import Config, load_config
 from kinformer.client._kubeconfig import Kubeconfig
+from kinformer.client._rate_limit import RateLimit
 from kinformer.client._resource import ResourceClient
 from kinformer.client._target import Target
 from kinformer.clock import Clock
@@ -42,6 +43,8 @@ class Client:
         clock: Measures timeouts and waits before retries.
         random: Spreads the retries.
         hooks: Hear of each try and of the server's warnings.
+        rate_limit: How many requests the client may make; ``None`` for no bound. Each try of each request takes its turn,
+            first come, first served, before its ``timeout`` begins; watches do not count (as in client-go).
     """
 
     def __init__(
@@ -53,6 +56,7 @@ class Client:
         clock: Clock | None = None,
         random: Random | None = None,
         hooks: Hooks | None = None,
+        rate_limit: RateLimit | None = None,
     ) -> None:
         # With it come httpx and tenacity: only for those who speak to a server, not for all who import kinformer.
         from kinformer.client._http import Http
@@ -60,6 +64,10 @@ class Client:
         if config is not None and not isinstance(config, Config | Kubeconfig | str):
             raise TypeError(
                 f"config={config!r} must be a Config, a Kubeconfig, a URL, or None to look for one"
+            )
+        if rate_limit is not None and not isinstance(rate_limit, RateLimit):
+            raise TypeError(
+                f"rate_limit={rate_limit!r} must be a RateLimit(rate, burst), or None for no bound"
             )
         self._given = Config(config) if isinstance(config, str) else config
         self._config = self._given if isinstance(self._given, Config) else None
@@ -70,6 +78,7 @@ class Client:
             clock=self._clock,
             random=random or Random(),  # noqa: S311 -- spreads retries, keeps no secret
             hooks=hooks or NoHooks(),
+            rate_limit=rate_limit,
         )
         self._is_entered = False
         self._is_closed = False

@@ -20,8 +20,10 @@ import tenacity
 from kinformer.client._calls import Call
 from kinformer.client._config import Config
 from kinformer.client._credentials import Credentials
+from kinformer.client._rate_limit import RateLimit
 from kinformer.client._retry import delay_before, is_worth_retrying
 from kinformer.client._status import from_response
+from kinformer.client._turns import Turns
 from kinformer.client._warnings import Warnings
 from kinformer.clock import Clock
 from kinformer.errors import ClosedError, ConfigError, RequestError, TransportError
@@ -36,6 +38,9 @@ _CONNECT: Final = 10.0
 
 _CLOSE: Final = 5.0
 """Seconds that closing a stream may take."""
+
+_LONG_WAIT: Final = 1.0
+"""Seconds in line for the rate limit that are worth a line in the log."""
 
 _ERROR_BODY: Final = 1024 * 1024
 """Bytes of a refusal that are read."""
@@ -54,12 +59,14 @@ class Http:
         clock: Clock,
         random: Random,
         hooks: Hooks,
+        rate_limit: RateLimit | None = None,
     ) -> None:
         self._transport = transport
         self._timeout = timeout
         self._random = random
         self._hooks = hooks
         self._warnings = Warnings(hooks)
+        self._turns = Turns(rate_limit, clock) if rate_limit else None
         self._pool: httpx.AsyncClient | None = None
         self._url = ""
         self._extensions: dict[str, Any] = {}
@@ -81,7 +88,7 @@ class Http:
         try:
             pool = httpx.AsyncClient(
                 auth=_Auth(config.credentials),
-                headers={"Accept": "application/json", "User-Agent": _user_agent()},
+                headers={"User-Agent": _user_agent()},
                 # The total is bounded on our clock; every watch holds a connection, so their number is not bounded.
                 timeout=httpx.Timeout(None, connect=_CONNECT),
                 limits=httpx.Limits(
@@ -115,11 +122,12 @@ class Http:
             ApiError: The server refused.
             TransportError: No answer came, or not in time.
         """
+        await self.take_turn()
         if not retries:
             return await self._once(call, 1)
         started = self.clock.monotonic()
         tries = tenacity.AsyncRetrying(
-            sleep=self.clock.sleep,
+            sleep=self._pause,
             retry=lambda state: self._is_worth_retrying(call, state, started),
             wait=self._wait,
             reraise=True,
@@ -147,6 +155,15 @@ class Http:
             TransportError: From entering and from the iteration.
         """
         return self._stream(call, within)
+
+    async def take_turn(self) -> None:
+        """Wait until the rate limit lets one more request through; ``request`` does so before each try."""
+        if self._turns is None:
+            return
+        started = self.clock.monotonic()
+        await self._turns.take()
+        if (waited := self.clock.monotonic() - started) > _LONG_WAIT:
+            _logger.debug("waited %.1f s for a turn, since the client has a rate limit", waited)
 
     async def _once(self, call: Call, attempt: int) -> bytes:
         pool = self._opened()
@@ -203,7 +220,7 @@ class Http:
     def _built(
         self, pool: httpx.AsyncClient, call: Call, headers: Mapping[str, str] | None = None
     ) -> httpx.Request:
-        sent = dict(headers or {})
+        sent = {"Accept": call.accept, **(headers or {})}
         if call.content:
             sent["Content-Type"] = call.content_type
         return pool.build_request(
@@ -228,6 +245,10 @@ class Http:
         delay = delay_before(state.attempt_number + 1, error, self._random)
         _logger.debug("trying again in %.2f s: %s", delay, error)
         return delay
+
+    async def _pause(self, delay: float) -> None:
+        await self.clock.sleep(delay)
+        await self.take_turn()
 
     def _finished(self, call: Call, code: int, started: float, attempt: int) -> None:
         duration = self.clock.monotonic() - started

@@ -5,7 +5,7 @@ import anyio
 import httpx
 import pytest
 
-from kinformer.client import Anonymous, Config, Credentials
+from kinformer.client import Anonymous, Config, Credentials, RateLimit
 from kinformer.client._calls import Call
 from kinformer.client._http import Http
 from kinformer.errors import (
@@ -35,11 +35,15 @@ class Ear(NoHooks):
 class Opened:
     """An ``Http`` that is open while it is entered."""
 
-    def __init__(self, script: Any, credentials: Credentials | None = None) -> None:
+    def __init__(
+        self, script: Any, credentials: Credentials | None = None, *, rate_limit: RateLimit | None = None
+    ) -> None:
         self.clock = FakeClock()
         self.ear = Ear()
         self.config = Config("http://server/base", credentials or Anonymous())
-        self.http = Http(script, timeout=65.0, clock=self.clock, random=Random(1), hooks=self.ear)
+        self.http = Http(
+            script, timeout=65.0, clock=self.clock, random=Random(1), hooks=self.ear, rate_limit=rate_limit
+        )
 
     async def __aenter__(self) -> Self:
         await self.http.open(self.config)
@@ -189,6 +193,70 @@ async def test_without_retries_there_is_one_try(script: Any) -> None:
             await opened.http.request(GET, retries=False)
         with pytest.raises(ThrottledError):
             await opened.http.request(GET, retries=False)
+
+
+async def test_each_try_takes_its_turn_after_its_wait(script: Any) -> None:
+    for _ in range(2):
+        script.answer(b"later", 429, {"Retry-After": "1"})
+    script.answer(b"done")
+    async with Opened(script, rate_limit=RateLimit(0.1, 1)) as opened:
+        body, moment = await tried(opened, POST)
+        assert (body, moment) == (b"done", 20.0)
+        assert [event.duration for event in opened.ear.heard] == [0.0, 0.0, 0.0]
+
+
+async def test_what_is_not_tried_again_takes_its_turn_too(script: Any) -> None:
+    script.answer(b"one")
+    script.answer(b"two")
+    async with Opened(script, rate_limit=RateLimit(0.1, 1)) as opened:
+        await opened.http.request(GET, retries=False)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(lambda: opened.http.request(GET, retries=False))
+            await opened.clock.advance(9.9)
+            assert len(script.requests) == 1
+            await opened.clock.advance(0.1)
+        assert len(script.requests) == 2
+
+
+async def test_a_watch_takes_no_turn(script: Any) -> None:
+    async with Opened(script, rate_limit=RateLimit(0.1, 1)) as opened:
+        for _ in range(3):
+            feed = script.stream()
+            async with opened.http.stream(GET, within=60.0):
+                pass
+            assert feed.is_closed
+        script.answer(b"done")
+        assert await opened.http.request(GET) == b"done"
+        assert opened.clock.monotonic() == 0.0
+
+
+async def test_time_in_line_is_neither_the_servers_nor_that_of_the_retries(
+    script: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("DEBUG", "kinformer.client")
+    script.answer(b"first")
+    script.fail(httpx.ReadError("reset"))
+    script.answer(b"done")
+    async with Opened(script, rate_limit=RateLimit(0.01, 1)) as opened:
+        await opened.http.request(GET)
+        body, moment = await tried(opened, GET)
+        assert (body, moment) == (b"done", 200.0)
+    assert "waited 100.0 s for a turn" in caplog.text
+
+
+async def test_waiting_for_a_turn_can_be_cancelled(script: Any) -> None:
+    script.answer(b"first")
+    script.answer(b"second")
+    async with Opened(script, rate_limit=RateLimit(0.1, 1)) as opened:
+        await opened.http.request(GET)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(opened.http.request, GET)
+            await settle()
+            tasks.cancel_scope.cancel()
+        assert opened.clock.next_timer is None
+        assert len(script.requests) == 1
+        await opened.clock.advance(10.0)
+        assert await opened.http.request(GET) == b"second"
 
 
 async def test_a_server_that_says_nothing_is_given_up_on(script: Any) -> None:
