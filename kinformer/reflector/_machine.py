@@ -295,7 +295,7 @@ def advance(state: State, outcome: Outcome) -> State:
 
         case Watching(), Progressed(version):
             return replace(state, version=version, has_rested=False)
-        case (Watching(), Closed(is_short=False)) | (Watching(), Silent()):
+        case Watching(), Closed(is_short=False) | Silent():
             return replace(state, has_rested=False)
         case Watching(), Closed():
             return Waiting(state.terms.begin(state.version), state, _SHORT)

@@ -49,7 +49,11 @@ _GRACE: Final = 30.0
 """How much longer than that we wait for the server to end the stream."""
 
 _SILENCE: Final = 75.0
-"""Silence after which a stream that has shown a bookmark is taken for dead; servers send one about every minute."""
+"""Silence after which a stream is taken for dead, once it has shown a bookmark, since servers send one about every
+minute; or while it is a watch-list that is not complete, since then the server has something to send."""
+
+_LATE: Final = 10.0
+"""Silence in an incomplete watch-list that is worth a word, each time it has lasted so long (as in client-go)."""
 
 _SHORT: Final = 1.0
 """A watch that ends sooner than this without an event was not worth its opening."""
@@ -244,7 +248,13 @@ class Reflector:
         with (
             self._clock.move_on_after(timeout + _GRACE) as scope,
             Silence(self._clock, _SILENCE, scope.cancel) as silence,
+            Silence(
+                self._clock, _LATE, lambda: self._report.delayed(reception.count, delay.duration)
+            ) as delay,
         ):
+            if initial_events:
+                silence.listen()
+                delay.listen()
             async with Stream(
                 self._source.watch(version=version, timeout=timeout, initial_events=initial_events)
             ) as stream:
@@ -252,6 +262,7 @@ class Reflector:
                     self._thrive()
                 async for batch in stream:
                     silence.hear()
+                    delay.hear()
                     for effect in reception.take(batch):
                         if isinstance(effect, Broken):
                             failure = effect.error
@@ -261,6 +272,8 @@ class Reflector:
                         break
                     if reception.has_bookmarks:
                         silence.listen()
+                    if isinstance(self._state, Watching):
+                        delay.ignore()
             failure = failure or stream.failure
         if scope.cancelled_caught:
             return Silent(TransportError("the watch went silent, so its connection is taken for dead"))

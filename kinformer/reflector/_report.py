@@ -6,7 +6,14 @@ from typing import Final
 
 from kinformer.clock import Clock
 from kinformer.errors import DecodeError, ExpiredError, KinformerError
-from kinformer.hooks import Hooks, ObjectQuarantined, ReflectorFailed, ReflectorListed, ReflectorWatched
+from kinformer.hooks import (
+    Hooks,
+    ObjectQuarantined,
+    ReflectorFailed,
+    ReflectorListed,
+    ReflectorWatched,
+    WatchListDelayed,
+)
 from kinformer.meta import WatchEvent
 from kinformer.reflector._conditions import Conditions, ConditionType, condition_of
 from kinformer.reflector._machine import Active, Outcome, State, Waiting
@@ -29,6 +36,7 @@ class Report:
         self._clock = clock
         self._hooks = hooks
         self._warned_of: ConditionType | None = None
+        self._is_delayed = False
 
     def moved(self, before: State, outcome: Outcome, after: State) -> None:
         """The machine made a step."""
@@ -46,6 +54,18 @@ class Report:
             self._quarantined(error)
         _log.debug("%s: listed %s", self._name, message)
         self._hooks.reflector_listed(ReflectorListed(self._name, count, version, now - began))
+
+    def delayed(self, count: int, silence: float) -> None:
+        """A watch-list is still without the bookmark that ends it, and nothing else comes either."""
+        _log.log(
+            logging.DEBUG if self._is_delayed else logging.WARNING,
+            "%s: the bookmark that ends the watch-list is late: nothing has come for %.0f s, and %s events before",
+            self._name,
+            silence,
+            count or "no",
+        )
+        self._is_delayed = True
+        self._hooks.watch_list_delayed(WatchListDelayed(self._name, count, silence))
 
     def watched(self, count: int, version: str, *, began: float) -> None:
         """A watch came to its end in good order."""
@@ -84,6 +104,7 @@ class Report:
 
     def recovered(self) -> None:
         """Changes are arriving, perhaps again."""
+        self._is_delayed = False
         if self._warned_of is not None:
             self._warned_of = None
             _log.info("%s: recovered", self._name)

@@ -10,10 +10,10 @@ __all__ = ["Silence"]
 
 
 class Silence:
-    """Call ``noticed()`` once nothing was heard for ``limit`` seconds; a context manager that cleans up after itself.
+    """Call ``noticed()`` when nothing was heard for ``limit`` seconds, and after each further ``limit``.
 
-    Idle until ``listen`` is called. There is one timer, which looks back when it is due instead of being moved
-    for each sound, so hearing costs one look at the clock.
+    A context manager that cleans up after itself, idle until ``listen`` is called. There is one timer, which looks
+    back when it is due instead of being moved for each sound, so hearing costs one look at the clock.
     """
 
     def __init__(self, clock: Clock, limit: float, noticed: Callable[[], None]) -> None:
@@ -29,8 +29,12 @@ class Silence:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
+        self.ignore()
+
+    @property
+    def duration(self) -> float:
+        """How long nothing was heard, in seconds; counted from ``listen`` where nothing was heard at all."""
+        return self._clock.monotonic() - self._heard
 
     def hear(self) -> None:
         """Something was heard just now."""
@@ -42,9 +46,14 @@ class Silence:
             self.hear()
             self._timer = self._clock.call_at(self._heard + self._limit, self._look_back)
 
+    def ignore(self) -> None:
+        """From now on silence does not matter any more."""
+        if self._timer is not None:
+            self._timer.cancel()
+
     def _look_back(self) -> None:
-        due = self._heard + self._limit
-        if self._clock.monotonic() >= due:
+        now, due = self._clock.monotonic(), self._heard + self._limit
+        is_silent = now >= due
+        self._timer = self._clock.call_at(now + self._limit if is_silent else due, self._look_back)
+        if is_silent:
             self._noticed()
-        else:
-            self._timer = self._clock.call_at(due, self._look_back)

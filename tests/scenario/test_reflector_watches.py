@@ -196,14 +196,14 @@ async def test_b15_two_healthy_minutes_are_forgiveness() -> None:
 
 
 async def test_b15_a_watch_list_is_not_healthy_before_its_snapshot() -> None:
-    slow: list[StreamStep] = [added(pod("a", "1")), 130.0, error_event(BROKEN)]
+    slow: list[StreamStep] = [added(pod("a", "1")), 65.0, added(pod("b", "2")), 65.0, error_event(BROKEN)]
     well: list[StreamStep] = [END, 60.0, bookmark("31"), 61.0, error_event(BROKEN)]
     stage = Stage(watches=[BROKEN, slow, well], watch_list=True)
     async with stage.running(100.0):
         assert stage.true() == {"Disconnected"}
         await stage.clock.advance(35.0)
         assert stage.true() == {"Synced"}
-        await stage.clock.advance(200.0)
+        await stage.clock.advance(130.0)
     assert [failure.delay for failure in stage.hooks.failures] == pytest.approx([1.2, 2.4, 1.2])
 
 

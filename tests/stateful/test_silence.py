@@ -13,7 +13,7 @@ LIMIT = 75
 
 
 class SilenceMachine(RuleBasedStateMachine):
-    """Noticed once, at the very second, and only when somebody listens."""
+    """Noticed after each LIMIT without a sound, at the very second, and only while somebody listens."""
 
     @initialize()
     def begin(self) -> None:
@@ -25,16 +25,16 @@ class SilenceMachine(RuleBasedStateMachine):
         self.silence.__enter__()
         self.heard: float | None = None
         self.expected: list[float] = []
-        self.has_left = False
+        self.is_over = False
 
     def now(self) -> float:
         return self.clock.monotonic() - self.start
 
     @rule(seconds=st.sampled_from([1, 40, 74, 75, 76, 200]))
     def pass_time(self, seconds: int) -> None:
-        due = None if self.heard is None or self.expected or self.has_left else self.heard + LIMIT
-        if due is not None and due <= self.now() + seconds:
-            self.expected.append(due)
+        if self.heard is not None and not self.is_over:
+            begin, end = self.now() - self.heard, self.now() - self.heard + seconds
+            self.expected += [self.heard + at for at in range(LIMIT, int(end) + 1, LIMIT) if at > begin]
         self.runner.run(self.clock.advance(float(seconds)))
 
     @rule()
@@ -49,25 +49,28 @@ class SilenceMachine(RuleBasedStateMachine):
             self.pass_time(gap)
             self.hear()
 
-    @precondition(lambda self: not self.has_left)
+    @precondition(lambda self: not self.is_over)
     @rule()
     def listen(self) -> None:
         self.silence.listen()
         if self.heard is None:
             self.heard = self.now()
 
-    @precondition(lambda self: not self.has_left)
-    @rule(is_meant=st.sampled_from([False, False, True]))
-    def leave(self, is_meant: bool) -> None:
-        if is_meant:
+    @precondition(lambda self: not self.is_over)
+    @rule(is_meant=st.sampled_from([False, False, True]), leaves=st.booleans())
+    def end(self, is_meant: bool, leaves: bool) -> None:
+        if is_meant and leaves:
             self.silence.__exit__(None, None, None)
-            self.has_left = True
+        elif is_meant:
+            self.silence.ignore()
+        self.is_over = is_meant and (leaves or self.heard is not None)
 
     @invariant()
     def it_is_noticed_when_it_should_be(self) -> None:
         assert self.noticed == self.expected
-        if self.has_left or self.expected:
-            assert self.clock.next_timer is None
+        assert (self.clock.next_timer is None) == (self.heard is None or self.is_over)
+        if self.heard is not None:
+            assert self.silence.duration == self.now() - self.heard
 
     def teardown(self) -> None:
         if hasattr(self, "runner"):

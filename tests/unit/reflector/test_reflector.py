@@ -10,7 +10,7 @@ import anyio
 import pytest
 
 from kinformer.errors import DecodeError, InvalidError, ServerError, TransportError
-from kinformer.hooks import NoHooks, ReflectorFailed, ReflectorListed, ReflectorWatched
+from kinformer.hooks import NoHooks, ReflectorFailed, ReflectorListed, ReflectorWatched, WatchListDelayed
 from kinformer.meta import Object, ObjectKey, ObjectList, Record, Resource, WatchEvent
 from kinformer.reflector import Listing, Reflector, Sink, Streaming, Waiting, Watching
 from kinformer.testing import (
@@ -19,6 +19,7 @@ from kinformer.testing import (
     FakeClock,
     ListAnswer,
     ScriptedSource,
+    StreamStep,
     WatchAnswer,
     added,
     bookmark,
@@ -65,6 +66,10 @@ class Diary(NoHooks):
 
     def __init__(self) -> None:
         self.events: list[ReflectorListed | ReflectorWatched | ReflectorFailed] = []
+        self.delays: list[WatchListDelayed] = []
+
+    def watch_list_delayed(self, event: WatchListDelayed, /) -> None:
+        self.delays.append(event)
 
     def reflector_listed(self, event: ReflectorListed, /) -> None:
         self.events.append(event)
@@ -337,6 +342,34 @@ async def test_a_watch_list_that_goes_silent_is_tried_again_after_a_wait() -> No
     async with stage.running(80.0):
         assert stage.asked == ["stream", "stream"]
         assert stage.source.requests[1].at == pytest.approx(76.2)
+
+
+async def test_a_watch_list_that_never_speaks_is_tried_again_after_75_seconds_and_then_listed() -> None:
+    stage = Stage(lists=[EMPTY], watches=[[HOLD], HOLD, [A, HOLD], [HOLD]], watch_list=True)
+    async with stage.running(250.0):
+        assert stage.asked == ["stream", "stream", "stream", "list 0", "watch 100"]
+        assert [request.at for request in stage.source.requests[:4]] == pytest.approx(
+            [0.0, 76.2, 153.6, 233.4]
+        )
+
+
+async def test_hooks_hear_of_a_bookmark_that_is_late_while_nothing_else_comes() -> None:
+    often: list[StreamStep] = [9.0, A]
+    busy: list[StreamStep] = [25.0, A, *often * 5, 15.0, END, 30.0, A, HOLD]
+    stage = Stage(watches=[busy], watch_list=True)
+    async with stage.running(180.0):
+        assert stage.asked == ["stream"]
+        assert stage.hooks.delays == [
+            WatchListDelayed("pods", 0, 10.0),
+            WatchListDelayed("pods", 0, 20.0),
+            WatchListDelayed("pods", 6, 10.0),
+        ]
+
+
+async def test_the_silence_of_a_complete_watch_list_is_no_delay() -> None:
+    stage = Stage(watches=[[END, 70.0, A, HOLD], [HOLD]], watch_list=True)
+    async with stage.running(100.0):
+        assert stage.hooks.delays == []
 
 
 async def test_resyncs_keep_their_rhythm_across_relists() -> None:

@@ -5,7 +5,7 @@ import logging
 import pytest
 
 from kinformer.errors import ApiError, DecodeError, ExpiredError, ForbiddenError, ServerError, TransportError
-from kinformer.hooks import NoHooks, ObjectQuarantined
+from kinformer.hooks import NoHooks, ObjectQuarantined, WatchListDelayed
 from kinformer.meta import Object, Resource
 from kinformer.reflector._machine import Watching
 from kinformer.reflector._report import Report
@@ -13,10 +13,14 @@ from kinformer.testing import FakeClock, added
 
 
 class Diary(NoHooks):
-    """Hooks that keep what was quarantined."""
+    """Hooks that keep what was quarantined and what was late."""
 
     def __init__(self) -> None:
         self.quarantined: list[ObjectQuarantined] = []
+        self.delayed: list[WatchListDelayed] = []
+
+    def watch_list_delayed(self, event: WatchListDelayed, /) -> None:
+        self.delayed.append(event)
 
     def object_quarantined(self, event: ObjectQuarantined, /) -> None:
         self.quarantined.append(event)
@@ -67,6 +71,28 @@ def test_only_an_error_that_is_not_ours_comes_with_its_traceback(
 ) -> None:
     fail(Report("pods", FakeClock(), NoHooks()), error)
     assert bool(log.records[0].exc_info) is has_traceback
+
+
+def test_a_late_bookmark_is_one_warning_until_it_has_come_and_the_hooks_hear_of_it_each_time(
+    log: pytest.LogCaptureFixture,
+) -> None:
+    hooks = Diary()
+    report = Report("pods", FakeClock(), hooks)
+    report.delayed(0, 10.0)
+    report.delayed(3, 20.0)
+    report.recovered()
+    report.delayed(1, 10.0)
+    assert [record.levelname for record in log.records] == ["WARNING", "DEBUG", "WARNING"]
+    late = "pods: the bookmark that ends the watch-list is late: "
+    assert log.messages[:2] == [
+        f"{late}nothing has come for 10 s, and no events before",
+        f"{late}nothing has come for 20 s, and 3 events before",
+    ]
+    assert hooks.delayed == [
+        WatchListDelayed("pods", 0, 10.0),
+        WatchListDelayed("pods", 3, 20.0),
+        WatchListDelayed("pods", 1, 10.0),
+    ]
 
 
 def test_a_quarantined_object_is_named_everywhere_until_it_can_be_read(log: pytest.LogCaptureFixture) -> None:
