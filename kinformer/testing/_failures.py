@@ -17,10 +17,9 @@ class Failures:
 
     def reconcile_finished(self, event: ReconcileFinished, /) -> None:
         """Keep a failure, or forget it after a success."""
-        if event.error is None:
-            self._last.pop((event.controller, event.key), None)
-        else:
-            self._last[event.controller, event.key] = event.error
+        self._last.pop((event.controller, event.key), None)
+        if event.error is not None:
+            self._last[event.controller, event.key] = event.error  # behind the others, as the latest
         self._hooks.reconcile_finished(event)
 
     @property
