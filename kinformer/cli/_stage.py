@@ -84,7 +84,7 @@ class PlainStage:
     def show(self, rows: Sequence[Row]) -> None:
         """Print the rows that differ from what was printed of them before."""
         fresh = {row.name: row for row in rows}
-        for name in [*fresh, *(self._shown.keys() - fresh.keys())]:
+        for name in fresh | self._shown:
             row = fresh.get(name)
             if row is None:
                 self._print(f"    {name}: all gone")
