@@ -133,9 +133,8 @@ class Controller:
                     f"for events of {resource} give map=, or make another controller"
                 )
         else:
-            checked_functions("map", map)
-        predicates = (when,) if callable(when) else tuple(when)
-        checked_functions("when", predicates)
+            checked_functions("map", (map,))
+        predicates = checked_functions("when", when)
         self._declare(resource, namespaces, labels)
         if map is None:
             self._watched = resource

@@ -3,7 +3,7 @@
 import inspect
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from kinformer.informer import Added, Deleted, Notification, Updated
 from kinformer.meta import LabelSelector, Object, ObjectKey, ObjectMeta, OwnerReference, Resource
@@ -20,6 +20,8 @@ __all__ = [
     "own_key",
     "priority_of",
 ]
+
+R = TypeVar("R")
 
 KeyMap: TypeAlias = Callable[[Object], Iterable[ObjectKey] | ObjectKey]
 """From an object of another kind to the keys of the watched kind that depend on it."""
@@ -157,19 +159,25 @@ def priority_of(notification: Notification[Object]) -> int:
             return 0
 
 
-def checked_functions(what: str, functions: Callable[..., object] | Iterable[Callable[..., object]]) -> None:
-    """See that user code that must answer at once is made of plain functions.
+def checked_functions(
+    what: str, functions: Callable[..., R] | Iterable[Callable[..., R]]
+) -> tuple[Callable[..., R], ...]:
+    """Give user code that must answer at once as a tuple of plain functions.
 
     Raises:
-        TypeError: One is not callable, or is async.
+        TypeError: It is no function and no collection of them, or one is async.
     """
-    for function in (functions,) if callable(functions) else functions:
+    if not callable(functions) and not isinstance(functions, Iterable):
+        raise TypeError(f"{what}= takes functions, not {functions!r}")
+    found = (functions,) if callable(functions) else tuple(functions)
+    for function in found:
         if not callable(function):
             raise TypeError(f"{what}= takes functions, not {function!r}")
-        if inspect.iscoroutinefunction(function):
-            raise TypeError(
-                f"{what}={function.__qualname__} must be a plain function: it is called between two awaits"
-            )
+        faces = (function, getattr(function, "__call__", None))  # noqa: B004 -- an instance may be async too
+        if any(map(inspect.iscoroutinefunction, faces)):
+            name = getattr(function, "__qualname__", repr(function))
+            raise TypeError(f"{what}={name} must be a plain function: it is called between two awaits")
+    return found
 
 
 def _objects(notification: Notification[Object]) -> tuple[Object, ...]:

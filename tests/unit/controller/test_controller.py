@@ -108,6 +108,12 @@ def test_an_async_map_or_predicate_is_refused() -> None:
         controller().watches(WEBSITES, when=[_async_map])  # type: ignore[list-item]
 
 
+@pytest.mark.parametrize("wrong", [[to_shop], [], 3])
+def test_a_map_is_one_function(wrong: Any) -> None:
+    with pytest.raises(TypeError, match="map= takes functions, not "):
+        controller().watches(WEBSITES, map=wrong)
+
+
 def test_a_plain_reconciler_is_refused_at_once() -> None:
     with pytest.raises(TypeError, match="the reconciler plain must be an 'async def'"):
         Controller("site", plain)  # type: ignore[arg-type]

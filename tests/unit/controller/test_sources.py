@@ -1,12 +1,12 @@
 from collections.abc import Iterable
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 import pytest
 
 from kinformer.controller._sources import (
     EventSource,
-    KeyMap,
     Predicate,
     Scope,
     checked_functions,
@@ -204,11 +204,28 @@ async def _async_map(obj: Object) -> list[ObjectKey]:
     return []
 
 
-def test_functions_that_must_answer_at_once_are_plain() -> None:
-    plain: KeyMap = own_key
-    checked_functions("map", plain)
-    checked_functions("when", [generation_changed, generation_changed])
-    with pytest.raises(TypeError, match="map=_async_map must be a plain function"):
-        checked_functions("map", _async_map)
-    with pytest.raises(TypeError, match="when= takes functions, not 3"):
-        checked_functions("when", [generation_changed, 3])  # type: ignore[list-item]
+class _AsyncMap:
+    async def __call__(self, obj: Object) -> list[ObjectKey]:
+        return []
+
+
+def test_functions_that_must_answer_at_once_come_back_as_a_tuple() -> None:
+    assert checked_functions("map", own_key) == (own_key,)
+    assert checked_functions("when", iter([generation_changed] * 2)) == (generation_changed,) * 2
+    assert checked_functions("when", ()) == ()
+
+
+@pytest.mark.parametrize(
+    ("functions", "text"),
+    [
+        pytest.param(_async_map, "when=_async_map must be a plain function", id="async"),
+        pytest.param([own_key, _AsyncMap()], "when=.*_AsyncMap object.* must be a plain", id="async call"),
+        pytest.param(partial(_async_map), r"when=functools\.partial.* must be a plain", id="async partial"),
+        pytest.param([generation_changed, 3], "when= takes functions, not 3", id="one is none"),
+        pytest.param(3, "when= takes functions, not 3", id="none at all"),
+        pytest.param("text", "when= takes functions, not 't'", id="text"),
+    ],
+)
+def test_what_cannot_answer_at_once_is_refused(functions: Any, text: str) -> None:
+    with pytest.raises(TypeError, match=text):
+        checked_functions("when", functions)
