@@ -4,13 +4,14 @@
 """
 
 from kinformer.client._body import Body
-from kinformer.client._calls import PatchKind, Propagation
+from kinformer.client._calls import FieldValidation, PatchKind, Propagation
 from kinformer.client._client import Client
 from kinformer.client._config import Config, Tls, load_config
 from kinformer.client._credentials import Anonymous, BasicAuth, BearerToken, Credentials, TokenFile
 from kinformer.client._filters import Fields, Labels
 from kinformer.client._kubeconfig import Kubeconfig
 from kinformer.client._rate_limit import RateLimit
+from kinformer.client._reader import ResourceReader
 from kinformer.client._resource import ResourceClient
 from kinformer.client._waiting import is_deleted, retry_on_conflict, wait_for
 
@@ -22,6 +23,7 @@ __all__ = [
     "Client",
     "Config",
     "Credentials",
+    "FieldValidation",
     "Fields",
     "Kubeconfig",
     "Labels",
@@ -29,6 +31,7 @@ __all__ = [
     "Propagation",
     "RateLimit",
     "ResourceClient",
+    "ResourceReader",
     "Tls",
     "TokenFile",
     "is_deleted",

@@ -79,13 +79,18 @@ def encode_body(body: Body, resource: Resource) -> EncodedBody:
     return EncodedBody(content, ObjectKey(meta.namespace or "", meta.name or ""))
 
 
-def encode_patch(patch: Body | Sequence[Mapping[str, Any]]) -> bytes:
-    """Encode a patch as it is: nothing is added, nothing is checked.
+def encode_patch(patch: Body | Sequence[Mapping[str, Any]], *, is_list: bool) -> bytes:
+    """Encode a patch as it is: nothing is added, and only its outermost shape is checked.
 
     Raises:
         TypeError: It cannot be encoded as JSON.
+        ValueError: It is a list where it must not be, or none where it must be.
     """
-    return patch.raw if isinstance(patch, Object) else _encode(patch)
+    content = patch.raw if isinstance(patch, Object) else _encode(patch)
+    if not content.startswith(b"[" if is_list else b"{"):
+        shape = "a list of operations" if is_list else "a mapping or a model of what changes"
+        raise ValueError(f"this kind of patch must be {shape}, not {type(patch).__name__}")
+    return content
 
 
 def _encode(body: object) -> bytes:

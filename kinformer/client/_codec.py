@@ -24,7 +24,7 @@ from kinformer.meta import (
     WireMetadata,
 )
 
-__all__ = ["WatchDecoder", "decode_event", "decode_list", "decode_record"]
+__all__ = ["WatchDecoder", "decode_event", "decode_list", "decode_record", "is_status"]
 
 
 class _Head(msgspec.Struct, gc=False, rename="camel"):
@@ -132,6 +132,15 @@ def decode_record(raw: bytes, resource: Resource) -> Record:
     except _UNREADABLE:
         return _decode_loosely(raw, resource)
     return _record(head, raw, resource)
+
+
+def is_status(body: bytes) -> bool:
+    """Whether an answer is a ``Status``, as where a server tells of success and of nothing else."""
+    try:
+        found = _decode_kind(body)
+    except _UNREADABLE:
+        return False
+    return (found.kind, found.api_version) == ("Status", "v1")
 
 
 def decode_list(body: bytes, resource: Resource) -> ObjectList[Object]:

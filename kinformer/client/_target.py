@@ -1,5 +1,6 @@
 """Target: where the requests of one resource client go, and which keys fit there. Pure."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final, Self
 
@@ -9,7 +10,13 @@ from kinformer.meta import ObjectKey, Resource
 
 __all__ = ["Target"]
 
-_SCALE: Final = Resource("autoscaling", "v1", "scales", "Scale")
+_KINDS: Final[Mapping[str, Resource]] = {
+    "scale": Resource("autoscaling", "v1", "scales", "Scale"),
+    "eviction": Resource("policy", "v1", "evictions", "Eviction"),
+    "binding": Resource("", "v1", "bindings", "Binding"),
+    "token": Resource("authentication.k8s.io", "v1", "tokenrequests", "TokenRequest"),
+}
+"""Subresources whose objects are of a kind of their own. Those of all others are the resource's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,11 +26,13 @@ class Target:
     resource: Resource
     filters: Filters = EVERYTHING
     subresource: str = ""
+    exchanged: Resource | None = None
+    """What the objects of the subresource are, where that is neither the resource nor known."""
 
     @property
     def objects(self) -> Resource:
         """What the objects call themselves, which for ``scale`` is not what the path says."""
-        return _SCALE if self.subresource == "scale" else self.resource
+        return self.exchanged or _KINDS.get(self.subresource, self.resource)
 
     def where(self, namespace: str | None, labels: Labels | None, fields: Fields | None) -> Self:
         """The same with other filters.
@@ -35,15 +44,17 @@ class Target:
         self.resource.path(filters.namespace)
         return replace(self, filters=filters)
 
-    def below(self, subresource: str) -> Self:
-        """A subresource of the same objects.
+    def below(self, subresource: str, objects: Resource | None = None) -> Self:
+        """A subresource of the same objects, whose own objects may be of another kind.
 
         Raises:
-            ValueError: This is one already.
+            ValueError: This is one already, or it has no name.
         """
         if self.subresource:
             raise ValueError(f"the subresource {self.subresource!r} has no subresources")
-        return replace(self, subresource=subresource)
+        if not subresource or "/" in subresource:
+            raise ValueError(f"subresource {subresource!r} must be a name such as 'status'")
+        return replace(self, subresource=subresource, exchanged=objects)
 
     def collection(self) -> str:
         """The path of all objects in the namespace of the filters.
@@ -63,10 +74,18 @@ class Target:
         Raises:
             ValueError: The key does not fit the scope of the resource.
         """
+        return self.resource.path(*self.key(key), self.subresource)
+
+    def key(self, key: ObjectKey | str) -> ObjectKey:
+        """Read a key as ``item`` does.
+
+        Raises:
+            ValueError: As for ``item``.
+        """
         found = ObjectKey.parse(key) if isinstance(key, str) else key
         if not found.namespace and self.resource.namespaced:
             found = ObjectKey(self.filters.namespace, found.name)
-        return self.resource.path(*self.resource.key(found), self.subresource)
+        return self.resource.key(found)
 
     def item_of(self, body: EncodedBody, namespace: str | None) -> str:
         """The path of the object that has this body.

@@ -24,7 +24,7 @@ from kinformer import (
 )
 from kinformer.apiserver import ApiServer
 from kinformer.apiserver.storage import KV, MemoryKV
-from kinformer.client import ResourceClient
+from kinformer.client import ResourceClient, ResourceReader
 from kinformer.clock import Clock
 from kinformer.controller import add_finalizer
 from kinformer.hooks import Hooks, NoHooks
@@ -50,6 +50,10 @@ class Pod(msgspec.Struct):
 
 def sources(client: ResourceClient[Object], scripted: ScriptedSource) -> list[Source]:
     return [client, client.where(namespace="default").without_retries(), scripted]
+
+
+def a_source_that_cannot_write(reader: ResourceReader[Object]) -> Source:
+    return reader.without_retries()
 
 
 def sinks(fifo: DeltaFIFO, ingest: Ingest) -> list[Sink]:
@@ -93,6 +97,7 @@ async def what_a_client_gives(client: Client, pods: Resource) -> None:
     assert_type(client.resource(pods), ResourceClient[Object])
     assert_type(typed, ResourceClient[Pod])
     assert_type(typed.where(labels="a=b").status, ResourceClient[Pod])
+    assert_type(typed.subresource("eviction"), ResourceClient[Object])
     assert_type(await typed.get("default/a"), Pod)
     assert_type(await typed.list(), ObjectList[Pod])
     assert_type((await typed.list()).items, tuple[Pod, ...])

@@ -95,8 +95,14 @@ def test_a_body_that_json_cannot_hold_is_refused() -> None:
 
 
 def test_a_patch_is_sent_as_it_is() -> None:
-    assert json.loads(encode_patch({"spec": None})) == {"spec": None}
-    assert json.loads(encode_patch([{"op": "remove", "path": "/spec"}])) == [
-        {"op": "remove", "path": "/spec"}
-    ]
-    assert json.loads(encode_patch(Object.from_mapping(CONTENT, CONFIG_MAPS))) == CONTENT
+    assert json.loads(encode_patch({"spec": None}, is_list=False)) == {"spec": None}
+    operations = [{"op": "remove", "path": "/spec"}]
+    assert json.loads(encode_patch(operations, is_list=True)) == operations
+    assert json.loads(encode_patch(Object.from_mapping(CONTENT, CONFIG_MAPS), is_list=False)) == CONTENT
+
+
+def test_a_patch_of_the_wrong_shape_is_refused() -> None:
+    with pytest.raises(ValueError, match="must be a list of operations, not dict"):
+        encode_patch({"spec": None}, is_list=True)
+    with pytest.raises(ValueError, match="must be a mapping or a model of what changes, not list"):
+        encode_patch([{"op": "remove", "path": "/spec"}], is_list=False)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kinformer.client._codec import WatchDecoder, decode_event, decode_list, decode_record
+from kinformer.client._codec import WatchDecoder, decode_event, decode_list, decode_record, is_status
 from kinformer.errors import ApiError, DecodeError, ExpiredError, ServerError
 from kinformer.meta import EventType, ObjectKey, Resource, WatchEvent
 
@@ -270,3 +270,17 @@ def test_one_object_may_lack_its_kind_but_not_have_another() -> None:
     assert decode_record(b'{"metadata":{"name":"a"}}', PODS).key == ObjectKey("", "a")
     with pytest.raises(DecodeError, match="expected Pod of v1, found Status of v1"):
         decode_record(b'{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Success"}', PODS)
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        (b'{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Success"}', True),
+        (b'{"kind":"Status","apiVersion":"example.dev/v1","metadata":{"name":"a"}}', False),
+        (b'{"kind":"Pod","apiVersion":"v1"}', False),
+        (b"[]", False),
+        (b"", False),
+    ],
+)
+def test_a_status_is_told_by_its_kind(body: bytes, expected: bool) -> None:
+    assert is_status(body) is expected

@@ -23,6 +23,7 @@ def test_an_item_is_told_by_its_key(key: str | ObjectKey) -> None:
 def test_a_bare_name_is_looked_for_where_the_filters_say() -> None:
     assert PODS.where("default", None, None).item("web") == PODS.item("default/web")
     assert NODES.item("n1") == "/api/v1/nodes/n1"
+    assert PODS.where("default", None, None).key("web") == ObjectKey("default", "web")
 
 
 def test_a_key_of_the_wrong_scope_is_refused() -> None:
@@ -46,6 +47,27 @@ def test_the_objects_of_scale_are_of_another_kind() -> None:
     assert deployments.below("scale").objects.kind == "Scale"
     assert deployments.below("scale").item("a/b") == "/apis/apps/v1/namespaces/a/deployments/b/scale"
     assert deployments.below("status").objects == deployments.resource
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("eviction", "Eviction of policy/v1"),
+        ("binding", "Binding of v1"),
+        ("token", "TokenRequest of authentication.k8s.io/v1"),
+        ("ephemeralcontainers", "Pod of v1"),
+    ],
+)
+def test_a_subresource_exchanges_what_the_api_says(name: str, kind: str) -> None:
+    objects = PODS.below(name).objects
+    assert f"{objects.kind} of {objects.api_version}" == kind
+    assert PODS.below(name, NODES.resource).objects == NODES.resource
+
+
+@pytest.mark.parametrize("name", ["", "a/b"])
+def test_a_subresource_has_a_name(name: str) -> None:
+    with pytest.raises(ValueError, match="must be a name such as 'status'"):
+        PODS.below(name)
 
 
 def test_the_namespace_comes_from_the_object_or_the_caller_or_the_filters() -> None:

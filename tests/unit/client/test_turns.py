@@ -47,6 +47,21 @@ async def test_who_comes_while_somebody_waits_does_not_overtake(line: Line) -> N
     assert line.served == [("a", 0.0), ("b", 1.0), ("c", 2.0)]
 
 
+async def test_who_comes_at_the_moment_of_a_token_leaves_it_to_who_waits(line: Line) -> None:
+    async with anyio.create_task_group() as tasks:
+
+        async def come_later() -> None:
+            await line.clock.sleep(1.0)  # it began before the other wait did, and so ends before that
+            await line.come("c")
+
+        tasks.start_soon(come_later)
+        await settle()
+        for name in "ab":
+            tasks.start_soon(line.come, name)
+        await line.clock.advance(10.0)
+    assert line.served == [("a", 0.0), ("b", 1.0), ("c", 2.0)]
+
+
 @pytest.mark.parametrize("leaves", ["b", "c", "d"])
 async def test_who_gives_up_takes_no_token_and_holds_nobody_up(line: Line, leaves: str) -> None:
     async with anyio.create_task_group() as tasks:
