@@ -5,15 +5,17 @@
 
 from kinformer.client._body import Body
 from kinformer.client._calls import FieldValidation, PatchKind, Propagation
+from kinformer.client._claims import is_deleted
 from kinformer.client._client import Client
 from kinformer.client._config import Config, Tls, load_config
+from kinformer.client._conflicts import retry_on_conflict
 from kinformer.client._credentials import Anonymous, BasicAuth, BearerToken, Credentials, TokenFile
 from kinformer.client._filters import Fields, Labels
 from kinformer.client._kubeconfig import Kubeconfig
 from kinformer.client._rate_limit import RateLimit
 from kinformer.client._reader import ResourceReader
 from kinformer.client._resource import ResourceClient
-from kinformer.client._waiting import is_deleted, retry_on_conflict, wait_for
+from kinformer.client._waiting import wait_for
 
 __all__ = [
     "Anonymous",

@@ -1,5 +1,4 @@
 from collections.abc import Callable
-from random import Random
 from typing import Any
 
 import anyio
@@ -7,14 +6,10 @@ import httpx
 import msgspec
 import pytest
 
-from kinformer.client import Client, is_deleted, retry_on_conflict, wait_for
+from kinformer.client import Client, is_deleted, wait_for
 from kinformer.errors import (
-    AlreadyExistsError,
-    ApiError,
-    ConflictError,
     ForbiddenError,
     KinformerError,
-    NotFoundError,
 )
 from kinformer.meta import Object, Resource
 from kinformer.testing import FakeClock, settle
@@ -23,82 +18,21 @@ PODS = Resource.builtin("Pod")
 WATCH = "GET /api/v1/namespaces/default/pods fieldSelector=metadata.name=web watch=true"
 
 
-class Flaky:
-    def __init__(self, *outcomes: Exception | str) -> None:
-        self.outcomes = list(outcomes)
-        self.calls = 0
-
-    async def __call__(self) -> str:
-        self.calls += 1
-        found = self.outcomes.pop(0)
-        if isinstance(found, Exception):
-            raise found
-        return found
-
-
-async def retried(flaky: Flaky, **options: Any) -> tuple[Any, float]:
-    clock = FakeClock()
-    found: list[Any] = []
-
-    async def run() -> None:
-        try:
-            found.append(await retry_on_conflict(flaky, clock=clock, random=Random(1), **options))
-        except ApiError as error:
-            found.append(error)
-        found.append(clock.monotonic())
-
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(run)
-        await clock.advance(10.0)
-    return found[0], found[1]
-
-
-async def test_a_conflict_is_tried_again_after_a_moment() -> None:
-    flaky = Flaky(ConflictError(409), ConflictError(409), "done")
-    result, moment = await retried(flaky)
-    assert (result, flaky.calls) == ("done", 3)
-    assert 0.020 <= moment <= 0.022
-
-
-async def test_the_last_conflict_is_raised() -> None:
-    conflicts = [ConflictError(409, message=str(number)) for number in range(5)]
-    flaky = Flaky(*conflicts)
-    error, _ = await retried(flaky)
-    assert error is conflicts[-1]
-    assert flaky.calls == 5
-
-
-@pytest.mark.parametrize("error", [NotFoundError(404), AlreadyExistsError(409)])
-async def test_another_failure_is_raised_at_once(error: ApiError) -> None:
-    flaky = Flaky(error, "done")
-    assert (await retried(flaky))[0] is error
-    assert flaky.calls == 1
-
-
-async def test_the_number_of_attempts_and_the_delay_can_be_chosen() -> None:
-    flaky = Flaky(*[ConflictError(409)] * 3)
-    _, moment = await retried(flaky, attempts=3, delay=1.0)
-    assert flaky.calls == 3
-    assert 2.0 <= moment <= 2.2
-    with pytest.raises(ValueError, match="attempts 0"):
-        await retry_on_conflict(flaky, attempts=0)
-
-
-async def test_waiting_for_the_next_attempt_can_be_cancelled() -> None:
-    clock = FakeClock()
-    flaky = Flaky(ConflictError(409), "done")
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(lambda: retry_on_conflict(flaky, clock=clock))
-        await settle()
-        tasks.cancel_scope.cancel()
-    assert clock.next_timer is None
-    assert flaky.calls == 1
-
-
 def pod(
-    version: str = "1", ready: str | None = None, *, generation: int = 0, observed: int | None = None
+    version: str = "1",
+    ready: str | None = None,
+    *,
+    generation: int = 0,
+    observed: int | None = None,
+    uid: str = "u1",
 ) -> Any:
-    meta = {"name": "web", "namespace": "default", "resourceVersion": version, "generation": generation}
+    meta = {
+        "name": "web",
+        "namespace": "default",
+        "resourceVersion": version,
+        "generation": generation,
+        "uid": uid,
+    }
     condition: dict[str, Any] = {"type": "Ready", "status": ready}
     if observed is not None:
         condition["observedGeneration"] = observed
@@ -129,12 +63,13 @@ class Waiting:
         *,
         timeout: float = 60.0,
         model: Any = Object,
+        uid: str = "",
     ) -> Any:
         async def wait() -> None:
             async with Client("http://server", transport=self.script, clock=self.clock) as client:
                 try:
                     found = await wait_for(
-                        client.resource(PODS, model), "default/web", claim, timeout=timeout
+                        client.resource(PODS, model), "default/web", claim, timeout=timeout, uid=uid
                     )
                 except (KinformerError, TimeoutError) as error:
                     found = error
@@ -244,7 +179,7 @@ async def test_a_forgotten_version_is_survived_by_a_new_list(script: Any) -> Non
     async def changes() -> None:
         await waiting.clock.advance(1.0)
         feed.send(event("ERROR", {"kind": "Status", "code": 410, "reason": "Expired"}))
-        await waiting.clock.advance(1.0)
+        await waiting.clock.advance(2.0)
 
     assert (await waiting.run("Ready", changes)).metadata.resource_version == "70"
     assert len(script.requests) == 5
@@ -264,7 +199,7 @@ async def test_an_outage_is_survived(script: Any) -> None:
         assert len(script.requests) == 2
         await waiting.clock.advance(5.0)
         feed.send(httpx.ReadError("reset"))
-        await waiting.clock.advance(2.0)
+        await waiting.clock.advance(4.0 + 8.0)
         last.send(event("MODIFIED", pod("6", "True")))
 
     assert (await waiting.run("Ready", changes)).metadata.resource_version == "6"
@@ -310,10 +245,164 @@ async def test_time_that_is_up_says_what_was_seen_last(
     assert waiting.found[1] == 10.0
 
 
-async def test_a_cancelled_wait_closes_its_watch(script: Any) -> None:
-    script.answer(page(pod()))
+async def test_an_object_that_was_replaced_unseen_was_deleted(script: Any) -> None:
+    script.answer(page(pod(uid="u1"), version="5"))
+    script.status(410, "Expired")
+    script.answer(page(pod("70", uid="u2"), version="70"))
+    waiting = Waiting(script)
+
+    async def time() -> None:
+        await waiting.clock.advance(1.0)
+
+    assert await waiting.run(is_deleted, time) is None
+    assert len(script.requests) == 3
+
+
+async def test_an_object_that_was_replaced_unseen_is_waited_for_like_any_other(script: Any) -> None:
+    script.answer(page(pod(uid="u1"), version="5"))
+    script.status(410, "Expired")
+    script.answer(page(pod("70", "True", uid="u2"), version="70"))
+    waiting = Waiting(script)
+
+    async def time() -> None:
+        await waiting.clock.advance(1.0)
+
+    assert (await waiting.run("Ready", time)).metadata.uid == "u2"
+
+
+async def test_of_two_of_one_name_only_the_one_that_was_meant_counts(script: Any) -> None:
+    script.answer(page(pod(ready="True", uid="u2")))
+    assert await Waiting(script).run(is_deleted, nothing, uid="u1") is None
+    script.answer(page(pod(ready="True", uid="u2")))
+    script.stream()
+    assert await Waiting(script).run("Ready", nothing, uid="u1") == "still waiting"
+    script.answer(page(pod(ready="True", uid="u1")))
+    assert (await Waiting(script).run("Ready", nothing, uid="u1")).metadata.uid == "u1"
+
+
+async def test_a_state_that_does_not_fit_the_model_is_passed_over(script: Any) -> None:
+    class Meta(msgspec.Struct):
+        generation: int
+
+    class Pod(msgspec.Struct):
+        metadata: Meta
+        spec: dict[str, str] = {}
+
+    script.answer(page(pod("5", "True") | {"spec": 7}, version="5"))
     feed = script.stream()
+
+    async def changes() -> None:
+        feed.send(event("MODIFIED", pod("6", "True", generation=3) | {"spec": {}}))
+
+    assert await Waiting(script).run("Ready", changes, model=Pod) == Pod(Meta(3))
+
+
+async def test_a_state_that_does_not_fit_the_model_is_told_of_in_the_end(script: Any) -> None:
+    class Pod(msgspec.Struct):
+        spec: str
+
+    script.answer(page(pod("5")))
+    script.stream()
+    waiting = Waiting(script)
+
+    async def time() -> None:
+        await waiting.clock.advance(20.0)
+
+    error = await waiting.run(is_deleted, time, model=Pod, timeout=10.0)
+    assert isinstance(error, TimeoutError)
+    assert "last seen: version 5 with no conditions, and then: Pod default/web is no Pod" in str(error)
+
+
+async def test_what_a_claim_raises_is_raised_and_the_watch_closed(script: Any) -> None:
+    def claim(obj: Object | None) -> bool:
+        return bool(obj is not None and obj["spec"]["replicas"])
+
+    script.answer(page())
+    feed = script.stream()
+    feed.send(event("ADDED", pod("6")))
+    async with Client("http://server", transport=script, clock=FakeClock()) as client:
+        with pytest.raises(KeyError, match="spec"):
+            await wait_for(client.resource(PODS), "default/web", claim, timeout=9.0)
+    assert feed.is_closed
+
+
+async def test_where_says_the_namespace_and_its_selectors_do_not_matter(script: Any) -> None:
+    script.answer(page(pod(ready="True")))
+    async with Client("http://server", transport=script, clock=FakeClock()) as client:
+        pods = client.resource(PODS).where(namespace="default", labels="app=web", fields="spec.x=y")
+        await wait_for(pods, "web", "Ready", timeout=9.0)
+        with pytest.raises(ValueError, match="'web' does not fit pods"):
+            await wait_for(client.resource(PODS), "web", "Ready", timeout=9.0)
+    assert script.asked == ["GET /api/v1/namespaces/default/pods fieldSelector=metadata.name=web"]
+
+
+EXPIRED = {"kind": "Status", "apiVersion": "v1", "code": 410, "reason": "Expired"}
+
+
+def refuse(script: Any) -> None:
+    script.fail(httpx.ConnectError("refused"))
+
+
+def fail(script: Any) -> None:
+    script.status(500, "InternalError")
+
+
+def throttle(script: Any) -> None:
+    script.answer(b"", 429)
+
+
+def babble(script: Any) -> None:
+    script.answer(b"<html>")
+
+
+def forget(script: Any) -> None:
+    script.answer(page(pod()))
+    script.answer(EXPIRED, 410)
+
+
+def forget_in_the_stream(script: Any) -> None:
+    script.answer(page(pod()))
+    script.stream().send(event("ERROR", EXPIRED))
+
+
+def hang_up(script: Any) -> None:
+    script.stream().send(None)
+
+
+def garble(script: Any) -> None:
+    script.stream().send(b"garbage\n")
+
+
+@pytest.mark.parametrize(
+    "failure", [refuse, fail, throttle, babble, forget, forget_in_the_stream, hang_up, garble]
+)
+async def test_no_failure_makes_more_than_twelve_requests_in_a_minute(
+    script: Any, failure: Callable[[Any], None]
+) -> None:
+    waiting = Waiting(script)
+    if failure in {hang_up, garble}:
+        script.answer(page(pod()))
+    for _ in range(100):
+        failure(script)
+
+    async def time() -> None:
+        await waiting.clock.advance(60.0)
+
+    assert await waiting.run("Ready", time, timeout=600.0) == "still waiting"
+    assert 5 <= len(script.requests) <= 12
+
+
+@pytest.mark.parametrize("where", ["the list", "the opening of the watch", "the watch", "the pause"])
+async def test_a_wait_can_be_cancelled_wherever_it_waits(script: Any, where: str) -> None:
+    feed = None
+    if where == "the pause":
+        script.fail(httpx.ConnectError("refused"))
+    elif where != "the list":
+        script.answer(page(pod()))
+    if where == "the watch":
+        feed = script.stream()
     waiting = Waiting(script)
     assert await waiting.run("Ready", nothing) == "still waiting"
-    assert feed.is_closed
     assert waiting.clock.next_timer is None
+    assert script.cancelled == (1 if where in {"the list", "the opening of the watch"} else 0)
+    assert feed is None or feed.is_closed
