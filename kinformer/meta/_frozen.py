@@ -1,12 +1,12 @@
 """FrozenDict and FrozenList: JSON that can be read like any other, and not written.
 
 They are subclasses of ``dict`` and ``list``, so ``json.dumps``, msgspec, ``==``, ``isinstance`` and pydantic take
-them as they are. Nested values are wrapped when they are first reached. A consumer written in C may read past the
-wrapper; what it gets belongs to one handle, since the caches themselves hold bytes.
+them as they are. What is in a dict is wrapped when it is first reached, what is in a list when the list is. A consumer
+written in C may read past the wrapper; what it gets belongs to one handle, since the caches themselves hold bytes.
 """
 
-from collections.abc import ItemsView, Iterator, ValuesView
-from typing import Any, Final, NoReturn, Self, SupportsIndex
+from collections.abc import ItemsView, Iterable, Iterator, ValuesView
+from typing import Any, Final, NoReturn, Self
 
 __all__ = ["FrozenDict", "FrozenList"]
 
@@ -32,7 +32,7 @@ class FrozenDict(dict[str, Any]):
         value = super().__getitem__(key)
         kind = type(value)
         if kind is dict or kind is list:
-            value = _freeze(value)
+            value = _frozen(value)
             super().__setitem__(key, value)  # once: later reads find the wrapper; the size does not change
         return value
 
@@ -75,44 +75,21 @@ class FrozenDict(dict[str, Any]):
 
 
 class FrozenList(list[Any]):
-    """A read-only ``list``; every mutating method raises ``TypeError`` and names ``thaw()``."""
+    """A read-only ``list``; every mutating method raises ``TypeError`` and names ``thaw()``.
+
+    Its values are wrapped when it is made, not when they are reached: ``[] + frozen`` reaches them past every method of
+    ours. A slice and a copy are plain lists of the same values, which stay read-only.
+    """
 
     __slots__ = ()
+
+    def __init__(self, values: Iterable[Any] = ()) -> None:
+        super().__init__(map(_frozen, values))
 
     __setitem__ = __delitem__ = __iadd__ = __imul__ = _refuse
     append = clear = extend = insert = pop = remove = reverse = sort = _refuse
 
-    def __getitem__(self, index: Any) -> Any:
-        if isinstance(index, slice):
-            return FrozenList(super().__getitem__(index))
-        value = super().__getitem__(index)
-        kind = type(value)
-        if kind is dict or kind is list:
-            value = _freeze(value)
-            super().__setitem__(index, value)
-        return value
-
-    def __iter__(self) -> Iterator[Any]:
-        for index in range(len(self)):
-            yield self[index]
-
-    def __reversed__(self) -> Iterator[Any]:
-        for index in reversed(range(len(self))):
-            yield self[index]
-
-    def __add__(self, other: Any) -> list[Any]:
-        return self.copy() + other  # type: ignore[no-any-return]  # a list, or it raises
-
-    def __mul__(self, count: SupportsIndex) -> list[Any]:
-        return self.copy() * count
-
-    __rmul__ = __mul__
-
-    def copy(self) -> list[Any]:
-        """A plain list of the same values, which stay read-only."""
-        return list(self)
-
-    __copy__ = copy
+    __copy__ = list.copy
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         return thawed(self)
@@ -130,5 +107,7 @@ def thawed(value: Any) -> Any:
     return value
 
 
-def _freeze(value: dict[str, Any] | list[Any]) -> FrozenDict | FrozenList:
-    return FrozenDict(value) if isinstance(value, dict) else FrozenList(value)
+def _frozen(value: Any) -> Any:
+    """The value itself, or the wrapper of one that could be changed."""
+    kind = type(value)
+    return FrozenDict(value) if kind is dict else FrozenList(value) if kind is list else value

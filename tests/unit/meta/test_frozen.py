@@ -72,6 +72,7 @@ LIST_WRITES: dict[str, Callable[[Any], object]] = {
         lambda d: (d | {})["a"],
         lambda d: ({} | d)["a"],
         lambda d: (d["d"] + [])[1],
+        lambda d: ([] + d["d"])[1],
         lambda d: (d["d"] * 2)[3],
         lambda d: [*d["d"]][1],
     ],
