@@ -1,6 +1,8 @@
 """Client: one cluster, from inside a program."""
 
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AbstractAsyncContextManager
+from datetime import datetime
 from random import Random
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
@@ -8,13 +10,14 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
 from kinformer.client._calls import Call
 from kinformer.client._config import Config, load_config
 from kinformer.client._kubeconfig import Kubeconfig
+from kinformer.client._logs import log_call, open_log
 from kinformer.client._rate_limit import RateLimit
 from kinformer.client._resource import ResourceClient
 from kinformer.client._target import Target
 from kinformer.clock import Clock
 from kinformer.errors import ClosedError
 from kinformer.hooks import Hooks, NoHooks
-from kinformer.meta import Object, Resource
+from kinformer.meta import Object, ObjectKey, Resource
 from kinformer.system_clock import SystemClock
 
 if TYPE_CHECKING:
@@ -151,3 +154,84 @@ class Client:
             RequestError: As for the verbs of a resource; retried by the same rules.
         """
         return await self._http.request(Call(method, path, params or {}, content, content_type))
+
+    def logs(
+        self,
+        pod: ObjectKey | str,
+        *,
+        container: str = "",
+        follow: bool = False,
+        previous: bool = False,
+        since_seconds: int = 0,
+        since_time: datetime | None = None,
+        tail_lines: int | None = None,
+        limit_bytes: int = 0,
+        timestamps: bool = False,
+    ) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
+        """Read a container's log as it comes: ``async with client.logs(...) as chunks: async for chunk in chunks: ...``.
+
+        A chunk is what one read gave, and may begin and end anywhere in a line. It is tried once, and not gone on with
+        when the connection is lost; there is no limit of time. Leaving the block closes the connection.
+
+        Args:
+            pod: ``"namespace/name"`` of the pod.
+            container: Which one; needed where the pod has several, and none is annotated as its default.
+            follow: Go on until the container ends; else until what is there has been read.
+            previous: That of the instance before, such as one that crashed.
+            since_seconds: Only what is younger; 0 for all.
+            since_time: Only what is younger than this moment, in whole seconds.
+            tail_lines: Only so many lines from the end; ``None`` for all.
+            limit_bytes: Stop after so many; 0 for no limit.
+            timestamps: Begin each line with its time, in RFC 3339.
+
+        Raises:
+            BadRequestError: From entering: the container has not been chosen, or has not started.
+            NotFoundError: From entering: there is no such pod.
+            TransportError: From entering or iterating: no connection, or it was lost.
+            ValueError: At once: a number is negative, a time has no zone, or both beginnings are given.
+        """
+        call = log_call(
+            pod,
+            container=container,
+            follow=follow,
+            previous=previous,
+            since_seconds=since_seconds,
+            since_time=since_time,
+            tail_lines=tail_lines,
+            limit_bytes=limit_bytes,
+            timestamps=timestamps,
+        )
+        return open_log(self._http, call)
+
+    async def read_logs(
+        self,
+        pod: ObjectKey | str,
+        *,
+        container: str = "",
+        previous: bool = False,
+        since_seconds: int = 0,
+        since_time: datetime | None = None,
+        tail_lines: int | None = None,
+        limit_bytes: int = 0,
+        timestamps: bool = False,
+    ) -> bytes:
+        """Read what a container has written, as a whole, with the arguments of ``logs``.
+
+        It is a request like any other: within the client's ``timeout``, and tried again by the same rules.
+
+        Raises:
+            RequestError: As from entering ``logs``.
+            ValueError: As for ``logs``.
+        """
+        call = log_call(
+            pod,
+            container=container,
+            follow=False,
+            previous=previous,
+            since_seconds=since_seconds,
+            since_time=since_time,
+            tail_lines=tail_lines,
+            limit_bytes=limit_bytes,
+            timestamps=timestamps,
+        )
+        return await self._http.request(call)

@@ -232,3 +232,40 @@ async def test_a_kubeconfig_leads_to_the_embedded_apiserver(tmp_path: Path) -> N
             assert client.config.url == endpoint.url
             found = await client.resource(Resource.builtin("Namespace")).get("default")
             assert found.key.name == "default"
+
+
+LOG_HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+
+async def test_a_log_is_read_as_it_comes_and_its_connection_closed_when_it_is_left() -> None:
+    read, closed = anyio.Event(), anyio.Event()
+
+    async def handler(stream: anyio.abc.ByteStream) -> None:
+        await stream.send(LOG_HEAD + b"5\r\none\nt\r\n")
+        await read.wait()
+        await stream.send(b"3\r\nwo\n\r\n")
+        try:
+            await stream.receive()
+        except (anyio.EndOfStream, anyio.BrokenResourceError):
+            closed.set()
+
+    async with serving(handler) as port, Client(f"http://127.0.0.1:{port}") as client:
+        async with client.logs("default/web", follow=True) as chunks:
+            assert await anext(chunks) == b"one\nt"
+            read.set()
+            assert await anext(chunks) == b"wo\n"
+        await closed.wait()
+
+
+async def test_a_log_that_is_reset_is_told_from_one_that_ended() -> None:
+    async def handler(stream: anyio.abc.ByteStream) -> None:
+        await stream.send(LOG_HEAD + b"4\r\none\n\r\n")
+
+    async with (
+        serving(handler) as port,
+        Client(f"http://127.0.0.1:{port}") as client,
+        client.logs("default/web") as chunks,
+    ):
+        assert await anext(chunks) == b"one\n"
+        with pytest.raises(TransportError, match="the connection was lost"):
+            await anext(chunks)
