@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, TypeGuard
 
 from kinformer.errors import DecodeError, ExpiredError
 from kinformer.meta import EventType, ObjectKey, Record, WatchEvent, is_at_least
@@ -41,7 +41,7 @@ class Rejected:
 
 @dataclass(frozen=True, slots=True)
 class Broken:
-    """The server reported an error; nothing that comes after it counts."""
+    """The server reported an error, or sent what does not even say whose event it is; nothing after it counts."""
 
     error: Exception
 
@@ -87,7 +87,7 @@ class Reception:
         for event in batch:
             if event.type is EventType.ERROR:
                 error = _error_of(event)
-                if not isinstance(error, DecodeError):
+                if not _names_its_object(error):
                     return Broken(error)
                 self._rejected.append(error)
                 continue
@@ -121,7 +121,7 @@ class Reception:
             yield from self._changes(batch[start:at])
             start = at + 1
             error = _error_of(event)
-            if not isinstance(error, DecodeError):
+            if not _names_its_object(error):
                 yield Broken(error)
                 return
             yield Rejected(error)
@@ -143,6 +143,11 @@ def _is_before(version: str, floor: str) -> bool:
         return not is_at_least(version, floor)
     except ValueError:
         return False
+
+
+def _names_its_object(error: Exception) -> TypeGuard[DecodeError]:
+    """Whether an error is about one object that is known. Otherwise any object may be out of date, for ever."""
+    return isinstance(error, DecodeError) and bool(error.key)
 
 
 def _error_of(event: WatchEvent) -> Exception:

@@ -112,7 +112,7 @@ class Server:
 
 
 class ReflectionMachine(RuleBasedStateMachine):
-    """Writes, forgotten history, objects that cannot be read, refusals, cuts and batches of all sizes."""
+    """Writes, forgotten history, objects that cannot be read, garbage, refusals, cuts and batches of all sizes."""
 
     @initialize(watch_list=st.booleans(), page_size=st.sampled_from([0, 2]))
     def begin(self, watch_list: bool, page_size: int) -> None:
@@ -136,6 +136,14 @@ class ReflectionMachine(RuleBasedStateMachine):
     @rule()
     def forget(self) -> None:
         self.server.forgotten = self.server.version
+
+    @precondition(lambda self: self.reception is not None)
+    @rule(name=NAMES, is_deleted=st.booleans())
+    def garble(self, name: str, is_deleted: bool) -> None:
+        """Something happens, and its event arrives in such a state that nobody can tell whose it was."""
+        self.server.write(name, is_deleted=is_deleted, is_legible=True)
+        self.send()
+        self.unsent[-1] = error_event(DecodeError("no JSON"))
 
     # what the reflector does
 

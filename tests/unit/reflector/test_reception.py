@@ -43,10 +43,17 @@ def test_a_bookmark_among_changes_is_not_one_of_them() -> None:
 
 
 def test_what_cannot_be_read_is_rejected_and_neither_counts_nor_moves_the_version() -> None:
-    error = DecodeError("no name")
+    error = DecodeError("labels is null", key="default/a")
     reception = Reception("5", initial_events=False)
     assert take(reception, [error_event(error)]) == [Rejected(error)]
     assert (reception.count, reception.progress.version) == (0, "5")
+
+
+@pytest.mark.parametrize("initial_events", [False, True], ids=["watch", "watch-list"])
+def test_what_does_not_say_whose_event_it_is_breaks_the_stream(initial_events: bool) -> None:
+    error = DecodeError("no JSON")
+    reception = Reception("5", initial_events=initial_events)
+    assert take(reception, [error_event(error), added(pod("a", "6"))]) == [Broken(error)]
 
 
 def test_what_is_read_before_and_after_an_object_turns_illegible_comes_out_in_that_order() -> None:
@@ -61,9 +68,9 @@ def test_what_is_read_before_and_after_an_object_turns_illegible_comes_out_in_th
     assert reception.count == 2
 
 
-def test_an_error_event_that_says_nothing_is_rejected() -> None:
+def test_an_error_event_that_says_nothing_breaks_the_stream() -> None:
     (effect,) = take(Reception("5", initial_events=False), [WatchEvent(EventType.ERROR)])
-    assert isinstance(effect, Rejected)
+    assert isinstance(effect, Broken)
 
 
 def test_nothing_counts_after_an_error_of_the_server() -> None:
