@@ -49,8 +49,9 @@ _GRACE: Final = 30.0
 """How much longer than that we wait for the server to end the stream."""
 
 _SILENCE: Final = 75.0
-"""Silence after which a stream is taken for dead, once it has shown a bookmark, since servers send one about every
-minute; or while it is a watch-list that is not complete, since then the server has something to send."""
+"""Silence after which a stream is taken for dead, once this one or any before it has shown a bookmark, since servers
+send one about every minute; or while it is a watch-list that is not complete, since then the server has something to
+send."""
 
 _LATE: Final = 10.0
 """Silence in an incomplete watch-list that is worth a word, each time it has lasted so long (as in client-go)."""
@@ -119,6 +120,7 @@ class Reflector:
         self._report = Report(self.name, self._clock, hooks or NoHooks())
         self._synced = anyio.Event()
         self._is_running = False
+        self._sends_bookmarks = False
 
     @property
     def state(self) -> State:
@@ -252,8 +254,9 @@ class Reflector:
                 self._clock, _LATE, lambda: self._report.delayed(reception.count, delay.duration)
             ) as delay,
         ):
-            if initial_events:
+            if initial_events or self._sends_bookmarks:
                 silence.listen()
+            if initial_events:
                 delay.listen()
             async with Stream(
                 self._source.watch(version=version, timeout=timeout, initial_events=initial_events)
@@ -271,6 +274,7 @@ class Reflector:
                     if failure is not None:
                         break
                     if reception.has_bookmarks:
+                        self._sends_bookmarks = True
                         silence.listen()
                     if isinstance(self._state, Watching):
                         delay.ignore()

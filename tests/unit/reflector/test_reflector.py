@@ -327,6 +327,14 @@ async def test_silence_of_a_stream_that_never_showed_a_bookmark_is_normal() -> N
         assert stage.asked == ["list 0", "watch 100"]
 
 
+async def test_a_server_that_has_shown_a_bookmark_is_expected_to_show_more_in_every_stream() -> None:
+    stage = Stage(lists=[EMPTY], watches=[[bookmark("110"), 2.0], [HOLD], [HOLD]])
+    async with stage.running(76.9):
+        assert stage.asked == ["list 0", "watch 100", "watch 110"]
+        await stage.clock.advance(0.1)
+        assert stage.asked == ["list 0", "watch 100", "watch 110", "watch 110"]
+
+
 async def test_a_stream_that_outlives_its_timeout_is_reopened() -> None:
     stage = Stage(lists=[EMPTY], watches=[[HOLD], [HOLD]])
     async with stage.running():
