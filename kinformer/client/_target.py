@@ -74,7 +74,8 @@ class Target:
         Raises:
             ValueError: The key does not fit the scope of the resource.
         """
-        return self.resource.path(*self.key(key), self.subresource)
+        found = self.key(key)
+        return self.resource.path(found.namespace, found.name, self.subresource)
 
     def key(self, key: ObjectKey | str) -> ObjectKey:
         """Read a key as ``item`` does.

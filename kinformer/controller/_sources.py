@@ -91,7 +91,7 @@ class EventSource:
 
     def _mapped(self, obj: Object) -> Iterable[ObjectKey]:
         keys: object = self.keys(obj)  # users need not check types
-        if isinstance(keys, ObjectKey):  # a tuple underneath, which would pass for an iterable of text
+        if isinstance(keys, ObjectKey):
             return (keys,)
         if isinstance(keys, str) or not isinstance(keys, Iterable):
             raise TypeError(f"map of {self.resource} must give ObjectKeys, not {keys!r}; nothing is ()")

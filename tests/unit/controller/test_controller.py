@@ -48,8 +48,7 @@ def test_owned_kinds_may_be_declared_before_the_watched_one() -> None:
     page = Object.from_mapping(
         {"metadata": {"name": "page", "namespace": "default", "ownerReferences": [owner]}}, CONFIG_MAPS
     )
-    keys = declared.sources[0].keys(page)
-    assert list(keys) == [ObjectKey("default", "shop")]
+    assert declared.sources[0].keys(page) == [ObjectKey("default", "shop")]
 
 
 def test_a_scope_narrows_the_cache() -> None:

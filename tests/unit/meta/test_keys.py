@@ -1,3 +1,5 @@
+import gc
+
 import pytest
 
 from kinformer.meta import ObjectKey
@@ -27,3 +29,12 @@ def test_a_key_of_a_namespace_differs_from_the_same_name_in_the_cluster() -> Non
 def test_what_is_no_text_is_no_key() -> None:
     with pytest.raises(TypeError, match="object key None must be text"):
         ObjectKey.parse(None)  # type: ignore[arg-type]
+
+
+def test_keys_sort_by_namespace_and_then_by_name() -> None:
+    keys = [ObjectKey("b", "a"), ObjectKey("a", "b"), ObjectKey("", "z"), ObjectKey("a", "a")]
+    assert sorted(keys) == [keys[2], keys[3], keys[1], keys[0]]
+
+
+def test_the_collector_does_not_visit_keys() -> None:
+    assert not gc.is_tracked(ObjectKey("a", "b"))
