@@ -38,9 +38,10 @@ def owner_reference(owner: Object, *, controller: bool = True, block_deletion: b
 def set_owner(
     content: dict[str, Any], owner: Object, *, controller: bool = True, block_deletion: bool = True
 ) -> None:
-    """Make ``owner`` an owner of the object with this content, in place; an earlier reference to it is replaced.
+    """Make ``owner`` an owner of the object with this content, in place.
 
-    The rules are controllerutil's ``SetControllerReference`` and ``SetOwnerReference``.
+    An earlier reference to it is replaced where it stands, so that setting it again changes nothing, however many
+    owners there are. The rules are controllerutil's ``SetControllerReference`` and ``SetOwnerReference``.
 
     Args:
         content: The object as a dict, for example of ``obj.thaw()``.
@@ -60,13 +61,15 @@ def set_owner(
             f"{name} in namespace {namespace!r} cannot be owned by {owner.kind} {owner.key}: "
             "an owner is in the same namespace, or cluster-scoped"
         )
-    others = [
-        entry for entry in metadata.get("ownerReferences") or () if entry.get("uid") != reference["uid"]
-    ]
+    entries = metadata.get("ownerReferences") or ()
+    others = [entry for entry in entries if entry.get("uid") != reference["uid"]]
+    place = next(
+        (at for at, entry in enumerate(entries) if entry.get("uid") == reference["uid"]), len(others)
+    )
     rival = next((entry for entry in others if entry.get("controller")), None)
     if controller and rival is not None:
         raise ValueError(
             f"{name} is controlled by {rival.get('kind')} {rival.get('name')} already: "
             "an object has one controller; use controller=False to be one more owner"
         )
-    metadata["ownerReferences"] = [*others, reference]
+    metadata["ownerReferences"] = [*others[:place], reference, *others[place:]]

@@ -61,6 +61,15 @@ def test_setting_an_owner_twice_changes_nothing() -> None:
     assert content["metadata"]["ownerReferences"] == [REFERENCE]
 
 
+def test_owners_that_name_themselves_in_turn_change_nothing_any_more() -> None:
+    content = dependent()
+    owners = [site("a", uid="ua"), site("b", uid="ub"), site("c", uid="uc")]
+    for owner in owners * 2:
+        set_owner(content, owner, controller=False)
+        if len(content["metadata"]["ownerReferences"]) == 3:
+            assert [entry["name"] for entry in content["metadata"]["ownerReferences"]] == ["a", "b", "c"]
+
+
 def test_an_earlier_reference_to_the_owner_is_replaced() -> None:
     content = dependent(
         ownerReferences=[REFERENCE | {"apiVersion": "example.dev/v1alpha1", "controller": False}]
