@@ -21,6 +21,8 @@ __all__ = ["Filterable", "InformerFactory", "Sources"]
 
 T = TypeVar("T")
 
+_DEFINITIONS: Final = Resource.builtin("CustomResourceDefinition")
+
 
 class Filterable(Protocol):
     """What narrows a source down; a ``ResourceClient`` fits."""
@@ -209,8 +211,21 @@ class InformerFactory:
             namespace=key.namespace or None, labels=key.labels or None, fields=key.fields or None
         )
         return SharedInformer(
-            source, model=key.model, clock=self._clock, random=self._random, hooks=self._hooks, **options
+            source,
+            model=key.model,
+            definitions=self._definitions_of(key.resource),
+            clock=self._clock,
+            random=self._random,
+            hooks=self._hooks,
+            **options,
         )
+
+    def _definitions_of(self, resource: Resource) -> Source | None:
+        """The definition of a custom resource, and no other; the groups of custom resources have a dot in them."""
+        if "." not in resource.group:
+            return None
+        name = f"metadata.name={resource.plural}.{resource.group}"
+        return self._client.resource(_DEFINITIONS).where(fields=name)
 
 
 async def _run(informer: SharedInformer[Any]) -> None:

@@ -49,6 +49,7 @@ class InformerOptions(CacheOptions, total=False):
     """All keywords of ``SharedInformer`` but the model."""
 
     name: str
+    definitions: Source | None
     clock: Clock | None
     random: Random | None
     hooks: Hooks | None
@@ -71,6 +72,7 @@ class SharedInformer(Generic[T]):
             hook ``object_quarantined`` hears of it, and what was known of it before stays.
         resync: Seconds after which a handler is shown every object again, from the store; 0 is never.
         name: For logs and hooks; by default the resource's ``plural.group``.
+        definitions: Where to hear of it when the resource is defined; see ``Reflector``.
         clock: The time.
         random: Chance, for the reflector's jitter.
         hooks: Who hears of what happens.
@@ -97,6 +99,7 @@ class SharedInformer(Generic[T]):
         transform: Transform | None = None,
         resync: float = 0.0,
         name: str = "",
+        definitions: Source | None = None,
         clock: Clock | None = None,
         random: Random | None = None,
         hooks: Hooks | None = None,
@@ -106,6 +109,7 @@ class SharedInformer(Generic[T]):
         self.name: Final = name or str(source.resource)
         # The reflector has rules of its own for what is tried again; a client that retries too would break its budget.
         self._source = source.without_retries() if isinstance(source, ResourceClient) else source
+        self._definitions = definitions
         self._clock = clock or SystemClock()
         self._random = random
         self._hooks = hooks or NoHooks()
@@ -271,6 +275,7 @@ class SharedInformer(Generic[T]):
             self._ingest,
             name=self.name,
             resync=self._plan.check,
+            definitions=self._definitions,
             clock=self._clock,
             random=self._random,
             hooks=self._hooks,

@@ -62,6 +62,10 @@ class Openings:
     def __init__(self) -> None:
         self._full_at = 0.0
 
+    def fills_in(self, now: float) -> float:
+        """Seconds until the bucket is full, if nobody takes anything."""
+        return max(0.0, self._full_at - now)
+
     def take(self, now: float) -> float:
         """Take one opening, and return the seconds after which it may be used.
 

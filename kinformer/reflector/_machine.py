@@ -150,12 +150,17 @@ class Waiting:
         return min(asked or 0.0, _LONGEST_RETRY_AFTER)
 
     @property
+    def is_for_kind(self) -> bool:
+        """Whether the server does not know the kind, so that somebody may be about to define it."""
+        return isinstance(self.error, NotFoundError)
+
+    @property
     def at_most(self) -> float:
         """Seconds that we wait however often it went wrong before; infinite but for a kind that is not there.
 
         A server that answers 404 is well, and somebody may be about to apply the definition.
         """
-        return _MISSING if isinstance(self.error, NotFoundError) else math.inf
+        return _MISSING if self.is_for_kind else math.inf
 
 
 State: TypeAlias = Active | Waiting

@@ -15,6 +15,7 @@ from kinformer.meta import ANY, Object, ObjectKey, ObjectList, Record
 from kinformer.reflector._backoff import Backoff, Openings
 from kinformer.reflector._conditions import Condition
 from kinformer.reflector._contracts import Sink, Source
+from kinformer.reflector._definition import Definition
 from kinformer.reflector._machine import (
     Closed,
     Failed,
@@ -78,6 +79,9 @@ class Reflector:
             do not disturb the rhythm.
         watch_list: Whether to try a watch-list at the start of each cycle, before a LIST.
         page_size: The ``limit`` of each LIST; ``0`` leaves the choice to client-go's rules.
+        definitions: The CustomResourceDefinitions, or only that of this kind. Where they are given, and may be watched,
+            a kind that is missing is asked for as soon as it is defined, and otherwise less often. They are watched
+            only while the kind is missing; where that is refused, it is asked for every ten seconds, as without them.
         clock: The time.
         random: Chance, for jitter and watch timeouts.
         hooks: Who hears about lists, watches, failures and objects that cannot be read. What is answered at once by
@@ -96,6 +100,7 @@ class Reflector:
         resync: float = 0.0,
         watch_list: bool = True,
         page_size: int = 0,
+        definitions: Source | None = None,
         clock: Clock | None = None,
         random: Random | None = None,
         hooks: Hooks | None = None,
@@ -117,6 +122,11 @@ class Reflector:
         self._version = ""
         self._backoff = Backoff(self._random)
         self._openings = Openings()
+        self._definition = (
+            Definition(definitions, resource, admit=self._queue_up, clock=self._clock)
+            if definitions is not None
+            else None
+        )
         self._report = Report(self.name, self._clock, hooks or NoHooks())
         self._synced = anyio.Event()
         self._is_running = False
@@ -202,10 +212,19 @@ class Reflector:
             await self._clock.sleep(delay)
 
     async def _wait(self, state: Waiting) -> Outcome:
-        delay = self._backoff.fail(self._clock.monotonic(), at_least=state.at_least)
-        delay = min(delay, state.at_most)
-        self._report.failed(state.failed, state.then, state.error, delay)
-        await self._clock.sleep(delay)
+        now = self._clock.monotonic()
+        delay = self._backoff.fail(now, at_least=state.at_least)
+        definition = self._definition
+        if definition is None or not state.is_for_kind or not definition.is_visible:
+            delay = min(delay, state.at_most)
+            self._report.failed(state.failed, state.then, state.error, delay)
+            await self._clock.sleep(delay)
+        else:
+            # Whoever hears of an arrival need not guess it, and keeps what openings there are for the arrival.
+            delay = max(delay, self._openings.fills_in(now))
+            self._report.failed(state.failed, state.then, state.error, delay)
+            with self._clock.move_on_after(delay):
+                await definition.arrive()
         return Rested()
 
     async def _list(self, state: Listing) -> Outcome:

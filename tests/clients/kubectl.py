@@ -38,11 +38,14 @@ class Result:
 
 
 class Kubectl:
-    """One kubectl with a home, a discovery cache and a kubeconfig of its own (A-7)."""
+    """One kubectl with a home, a discovery cache and a kubeconfig of its own (A-7).
 
-    def __init__(self, path: str, home: Path) -> None:
+    ``editor`` is a sed script: what ``kubectl edit`` does to the text.
+    """
+
+    def __init__(self, path: str, home: Path, *, editor: str = "s/replaced/rewritten/") -> None:
         self._command = [path, "--kubeconfig", str(home / "config"), "--cache-dir", str(home / "cache")]
-        self._environment = {**os.environ, "HOME": str(home), "KUBE_EDITOR": "sed -i s/replaced/rewritten/"}
+        self._environment = {**os.environ, "HOME": str(home), "KUBE_EDITOR": f"sed -i {editor}"}
 
     async def run(self, *arguments: str, stdin: str = "") -> Result:
         """Run a command to its end."""

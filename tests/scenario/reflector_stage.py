@@ -160,3 +160,9 @@ def gaps(requests: Sequence[ScriptedRequest]) -> list[float]:
 
 def error_event_stream(error: RequestError) -> list[WatchEvent | float]:
     return [2.0, error_event(error)]
+
+
+def busiest_minute(requests: Sequence[ScriptedRequest]) -> int:
+    """How many requests there were at most in any sixty seconds."""
+    moments = [request.at for request in requests]
+    return max(sum(start <= at <= start + 60.0 - 1e-6 for at in moments) for start in moments)

@@ -20,7 +20,6 @@ from kinformer.testing import (
     HOLD,
     After,
     ListAnswer,
-    ScriptedRequest,
     StreamStep,
     WatchAnswer,
     added,
@@ -35,6 +34,7 @@ from tests.scenario.reflector_stage import (
     REFUSED,
     THROTTLED,
     Stage,
+    busiest_minute,
     gaps,
     page,
     pod,
@@ -226,8 +226,3 @@ async def test_no_server_however_sick_is_asked_more_than_twelve_times_a_minute(
     requests = await stage.play(1800.0)
     assert busiest_minute(requests) <= 12
     assert len(requests) > 20
-
-
-def busiest_minute(requests: Sequence[ScriptedRequest]) -> int:
-    moments = [request.at for request in requests]
-    return max(sum(start <= at <= start + 60.0 - 1e-6 for at in moments) for start in moments)

@@ -43,6 +43,10 @@ class OpeningsMachine(RuleBasedStateMachine):
             self.pass_time(round(self.used[-1]) - self.now)
 
     @invariant()
+    def it_is_full_when_the_last_token_is_back(self) -> None:
+        assert self.openings.fills_in(self.now) == float((6 - self.tokens) * 10)
+
+    @invariant()
     def openings_become_usable_in_order(self) -> None:
         assert self.used == sorted(self.used)
 

@@ -94,6 +94,24 @@ def test_the_filters_reach_the_source() -> None:
         assert bench.client.filters == [("shop", "app=web", "spec.nodeName=n")]
 
 
+def test_an_informer_of_a_custom_resource_hears_of_its_definition_and_of_no_other() -> None:
+    bench = Bench()
+    with (
+        bench.factory.acquire(Resource("example.dev", "v1", "websites", "Website")),
+        bench.factory.acquire(PODS),
+        bench.factory.acquire(Resource.builtin("Deployment")),
+    ):
+        assert bench.client.filters == [
+            (None, None, None),
+            (None, None, "metadata.name=websites.example.dev"),
+            (None, None, None),
+            (None, None, None),
+        ]
+    assert [str(source.resource) for source in bench.client.sources][1] == (
+        "customresourcedefinitions.apiextensions.k8s.io"
+    )
+
+
 def test_selectors_are_compared_by_what_they_mean() -> None:
     bench = Bench()
     with (

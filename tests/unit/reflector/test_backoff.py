@@ -70,3 +70,11 @@ def test_the_bucket_fills_up_again_to_its_brim_and_no_further() -> None:
     assert openings.take(25.0) == 0.0
     assert openings.take(25.0) == 5.0
     assert [openings.take(10_000.0) for _ in range(7)] == [0.0] * 6 + [10.0]
+
+
+def test_the_bucket_knows_when_it_is_full_again() -> None:
+    openings = Openings()
+    assert openings.fills_in(100.0) == 0.0
+    openings.take(100.0)
+    openings.take(100.0)
+    assert [openings.fills_in(now) for now in (100.0, 103.0, 120.0, 121.0)] == [20.0, 17.0, 0.0, 0.0]
