@@ -1,6 +1,7 @@
 """SharedInformer: one cache of one resource, and any number of handlers that are told of its changes."""
 
 import logging
+import math
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from random import Random
@@ -23,7 +24,7 @@ from kinformer.informer._notifications import Added
 from kinformer.informer._resync import ResyncPlan
 from kinformer.informer._views import Views
 from kinformer.meta import ANY, LATEST, Object, Record, is_at_least
-from kinformer.reflector import Condition, Reflector, Source
+from kinformer.reflector import Ages, Condition, Reflector, Source
 from kinformer.store import BUILTIN_INDEXERS, DeltaFIFO, Indexer, Store, StoreWriter
 from kinformer.system_clock import SystemClock
 from kinformer.tasks import open_task_group
@@ -163,6 +164,11 @@ class SharedInformer(Generic[T]):
     def conditions(self) -> Mapping[str, Condition]:
         """The reflector's health by name; empty before ``run``."""
         return {} if self._reflector is None else self._reflector.conditions
+
+    @property
+    def ages(self) -> Ages:
+        """How long ago an object and a bookmark last arrived; infinite before ``run``."""
+        return Ages(math.inf, math.inf) if self._reflector is None else self._reflector.ages
 
     async def wait_synced(self) -> None:
         """Wait for the first complete list.

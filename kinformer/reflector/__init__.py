@@ -9,10 +9,14 @@ from kinformer.reflector._contracts import Sink, Source
 # What it is doing.
 from kinformer.reflector._machine import Listing, State, Streaming, Terms, Waiting, Watching
 
+# When it last heard of anything.
+from kinformer.reflector._pulse import Ages
+
 # The reflector itself.
 from kinformer.reflector._reflector import Reflector
 
 __all__ = [
+    "Ages",
     "Condition",
     "ConditionType",
     "Listing",

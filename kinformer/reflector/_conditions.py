@@ -57,7 +57,7 @@ class Condition:
     since: float
     """When ``status`` last changed, in the clock's monotonic seconds."""
     message: str = ""
-    """For people; may change while ``status`` does not."""
+    """The last thing that was said of it, for people. May change while ``status`` does not, and outlives the trouble."""
 
 
 _OF_THE_LAST_TRY: Final = (
@@ -124,7 +124,7 @@ class Conditions:
     def _set(self, name: ConditionType, status: bool, now: float, message: str = "") -> None:
         before = self._conditions[name]
         since = before.since if before.status == status else now
-        self._conditions[name] = Condition(status, since, message)
+        self._conditions[name] = Condition(status, since, message or before.message)
 
 
 def condition_of(error: Exception) -> ConditionType:

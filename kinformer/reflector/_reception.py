@@ -63,10 +63,15 @@ class Reception:
         self.progress = Progress.start(version)
         self.count = 0
         """Events that were understood, bookmarks included."""
-        self.has_bookmarks = False
-        """Whether the server has shown that it sends bookmarks."""
+        self.bookmarks = 0
+        """The bookmarks among them."""
         self._records: dict[ObjectKey, Record] | None = {} if initial_events else None
         self._rejected: list[DecodeError] = []
+
+    @property
+    def has_bookmarks(self) -> bool:
+        """Whether the server has shown that it sends bookmarks."""
+        return self.bookmarks > 0
 
     def take(self, batch: Sequence[WatchEvent]) -> Iterator[Effect]:
         """Decide what a batch means; the effects are to be carried out in order, each before the next is asked for."""
@@ -93,7 +98,7 @@ class Reception:
                 continue
             self.count += 1
             if event.type is EventType.BOOKMARK:
-                self.has_bookmarks = True
+                self.bookmarks += 1
             elif event.record is not None:
                 key = event.record.key
                 if self._rejected:
@@ -130,7 +135,7 @@ class Reception:
     def _changes(self, events: Sequence[WatchEvent]) -> Iterator[Changes]:
         """Take events without an error among them."""
         changes = [event for event in events if event.type in _CHANGES]
-        self.has_bookmarks = self.has_bookmarks or len(changes) < len(events)
+        self.bookmarks += len(events) - len(changes)
         self.count += len(events)
         before, self.progress = self.progress, self.progress.after(events)
         if changes or self.progress.version != before.version:

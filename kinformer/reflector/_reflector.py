@@ -9,20 +9,20 @@ import anyio
 from anyio.abc import TaskStatus
 
 from kinformer.clock import Clock
-from kinformer.errors import DecodeError, ExpiredError, TransportError
+from kinformer.errors import DecodeError, TransportError
 from kinformer.hooks import Hooks, NoHooks
-from kinformer.meta import ANY, Object, ObjectKey, ObjectList, Record
+from kinformer.meta import ANY, ObjectKey
 from kinformer.reflector._backoff import Backoff, Openings
 from kinformer.reflector._conditions import Condition
 from kinformer.reflector._contracts import Sink, Source
 from kinformer.reflector._definition import Definition
+from kinformer.reflector._listing import Pages, fetch
 from kinformer.reflector._machine import (
     Closed,
     Failed,
     Listed,
     Listing,
     Outcome,
-    PageExpired,
     Progressed,
     Rested,
     Silent,
@@ -34,6 +34,7 @@ from kinformer.reflector._machine import (
     Watching,
     advance,
 )
+from kinformer.reflector._pulse import Ages, Pulse
 from kinformer.reflector._reception import Broken, Changes, Reception, Rejected, Snapshot
 from kinformer.reflector._report import Report
 from kinformer.reflector._silence import Silence
@@ -127,6 +128,7 @@ class Reflector:
             if definitions is not None
             else None
         )
+        self._pulse = Pulse()
         self._report = Report(self.name, self._clock, hooks or NoHooks())
         self._synced = anyio.Event()
         self._is_running = False
@@ -146,6 +148,11 @@ class Reflector:
     def conditions(self) -> Mapping[str, Condition]:
         """The present health, by name (see ``ConditionType``); a live view, read-only."""
         return self._report.conditions.view
+
+    @property
+    def ages(self) -> Ages:
+        """How long ago an object and a bookmark last arrived."""
+        return self._pulse.ages(self._clock.monotonic())
 
     async def run(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
         """Reflect until cancelled. ``task_status`` reports the start once the first snapshot is in the sink.
@@ -230,33 +237,12 @@ class Reflector:
     async def _list(self, state: Listing) -> Outcome:
         """Fetch all pages, then replace the sink's content; on any failure the sink stays as it was."""
         began = self._clock.monotonic()
-        records: list[Record] = []
-        rejected: list[DecodeError] = []
-        token = version = ""
-        is_paginated = False
-        while True:
-            page = await self._fetch(state, token)
-            if isinstance(page, Exception):
-                return PageExpired() if token and isinstance(page, ExpiredError) else Failed(page)
-            records.extend(obj.record for obj in page.items)
-            rejected.extend(page.rejected)
-            version = version or page.version  # all pages are of one snapshot
-            if not page.continue_token:
-                break
-            if page.continue_token == token:
-                return Failed(DecodeError("the server repeats its continue token: the list would never end"))
-            token, is_paginated = page.continue_token, True
-        self._replace(Snapshot(records, version, rejected), began)
-        return Listed(version, is_paginated)
-
-    async def _fetch(self, state: Listing, token: str) -> ObjectList[Object] | Exception:
-        """One page, or why there is none. Here an error's traceback ends, so that it keeps no other pages alive."""
-        try:
-            if token:
-                return await self._source.list(limit=state.limit, continue_token=token)
-            return await self._source.list(version=state.version, limit=state.limit)
-        except Exception as error:  # noqa: BLE001 -- a source must not end the reflector
-            return error
+        pages = await fetch(self._source, state)
+        if not isinstance(pages, Pages):
+            return pages
+        self._beat(len(pages.snapshot.records), 0)
+        self._replace(pages.snapshot, began)
+        return Listed(pages.snapshot.version, pages.is_paginated)
 
     async def _watch(self, state: Streaming | Watching) -> Outcome:
         """Follow one stream from its opening to its end; the state moves on with what it brings."""
@@ -285,11 +271,13 @@ class Reflector:
                 async for batch in stream:
                     silence.hear()
                     delay.hear()
+                    count, bookmarks = reception.count, reception.bookmarks
                     for effect in reception.take(batch):
                         if isinstance(effect, Broken):
                             failure = effect.error
                         else:
                             self._carry_out(effect, began)
+                    self._beat(reception.count - count, reception.bookmarks - bookmarks)
                     if failure is not None:
                         break
                     if reception.has_bookmarks:
@@ -332,6 +320,10 @@ class Reflector:
         self._version = snapshot.version
         self._report.listed(len(snapshot.records), snapshot.version, snapshot.rejected, began=began)
         self._synced.set()
+
+    def _beat(self, count: int, bookmarks: int) -> None:
+        """So many events have come, so many bookmarks among them."""
+        self._pulse.beat(self._clock.monotonic(), events=count - bookmarks, bookmarks=bookmarks)
 
     def _thrive(self) -> None:
         """All is well: changes are arriving."""

@@ -1,5 +1,6 @@
 """One cache and many handlers: what the store holds and what is told, and when."""
 
+import math
 from typing import Any
 
 import anyio
@@ -9,6 +10,7 @@ import pytest
 from kinformer.errors import DecodeError, InvalidError, NotSyncedError
 from kinformer.informer import Added, Notification, SharedInformer
 from kinformer.meta import Object, ObjectKey, ObjectList, Record
+from kinformer.reflector import Ages
 from kinformer.testing import (
     HOLD,
     FakeClock,
@@ -66,6 +68,16 @@ async def test_it_is_synced_with_the_first_list_even_an_empty_one() -> None:
         assert bench.informer.conditions["Synced"].status
         bench.informer.close()
     assert bench.log.take() == []
+
+
+async def test_its_ages_are_those_of_what_it_hears_and_infinite_before_it_runs() -> None:
+    bench = Bench([*snapshot(9, pod("a", 1)), 5.0, bookmark("12"), HOLD])
+    assert bench.informer.ages == Ages(math.inf, math.inf)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(bench.informer.run)
+        await bench.clock.advance(12.0)
+        assert bench.informer.ages == Ages(12.0, 7.0)
+        bench.informer.close()
 
 
 async def test_a_handler_is_synced_after_its_last_initial_call_and_the_informer_before() -> None:

@@ -45,7 +45,7 @@ def test_each_error_makes_one_condition_true_with_its_message(error: Exception, 
     assert conditions.view[name] == Condition(True, 1.0, str(error))
     conditions.succeed(2.0)
     assert true(conditions) == set()
-    assert conditions.view[name] == Condition(False, 2.0)
+    assert conditions.view[name] == Condition(False, 2.0, str(error)), "what was last is still worth knowing"
 
 
 def test_since_moves_with_the_status_and_not_with_the_message() -> None:
@@ -81,7 +81,7 @@ def test_an_object_that_cannot_be_read_is_named_until_it_can() -> None:
     conditions.succeed(5.0)
     assert conditions.view["Decoding"] == Condition(True, 2.0, "1 cannot be read: default/b")
     conditions.read({"default/b"}, 6.0)
-    assert conditions.view["Decoding"] == Condition(False, 6.0)
+    assert conditions.view["Decoding"] == Condition(False, 6.0, "1 cannot be read: default/b")
 
 
 def test_a_snapshot_starts_the_quarantine_anew() -> None:

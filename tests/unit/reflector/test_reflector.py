@@ -1,6 +1,7 @@
 """The reflector as a task: its start, its end, its timers, and what it tells."""
 
 import asyncio
+import math
 from collections.abc import AsyncIterator, Collection, Iterable, Sequence
 from contextlib import asynccontextmanager
 from itertools import repeat
@@ -12,7 +13,7 @@ import pytest
 from kinformer.errors import DecodeError, InvalidError, ServerError, TransportError
 from kinformer.hooks import NoHooks, ReflectorFailed, ReflectorListed, ReflectorWatched, WatchListDelayed
 from kinformer.meta import Object, ObjectKey, ObjectList, Record, Resource, WatchEvent
-from kinformer.reflector import Listing, Reflector, Sink, Streaming, Waiting, Watching
+from kinformer.reflector import Ages, Listing, Reflector, Sink, Streaming, Waiting, Watching
 from kinformer.testing import (
     HOLD,
     After,
@@ -393,3 +394,25 @@ async def test_resyncs_start_after_the_first_snapshot() -> None:
         assert stage.story.calls == ["replace 0 @100"]
         await stage.clock.advance(0.1)
         assert stage.story.calls == ["replace 0 @100", "resync"]
+
+
+async def test_the_ages_of_the_last_object_and_of_the_last_bookmark_tell_a_quiet_stream_from_a_dead_one() -> (
+    None
+):
+    steps: list[StreamStep] = [10.0, A, 20.0, bookmark("105"), 5.0, [A, bookmark("106")], HOLD]
+    stage = Stage(lists=[After(3.0, PAGE), EMPTY], watches=[steps])
+    async with stage.running(1.0):
+        assert stage.reflector.ages == Ages(math.inf, math.inf)
+        seen = []
+        for _ in range(6):
+            await stage.clock.advance(9.0)
+            seen.append((stage.reflector.ages.event, stage.reflector.ages.bookmark))
+    assert seen == [(7.0, math.inf), (6.0, math.inf), (15.0, math.inf), (24.0, 4.0), (8.0, 8.0), (17.0, 17.0)]
+
+
+async def test_a_watch_list_shows_its_age_while_it_is_on_the_way() -> None:
+    stage = Stage(watches=[[A, 30.0, END, HOLD]], watch_list=True)
+    async with stage.running(20.0):
+        assert stage.reflector.ages == Ages(20.0, math.inf)
+        await stage.clock.advance(15.0)
+        assert stage.reflector.ages == Ages(35.0, 5.0)
