@@ -84,18 +84,32 @@ def test_whoever_follows_a_selection_knows_all_that_is_in_it(history: list[tuple
 
 
 @given(
-    content=contents(), version=st.integers(0, 10**12), api_version=st.sampled_from(["v1", "example.dev/v2"])
+    content=contents(),
+    version=st.integers(0, 10**12),
+    api_version=st.sampled_from(["v1", "example.dev/v2"]),
+    looks=st.lists(st.sampled_from(["content", "json", "item", "repr"]), min_size=1, max_size=6),
 )
 def test_a_stored_object_is_its_content_with_kind_and_versions_on_it(
-    content: dict[str, Any], version: int, api_version: str
+    content: dict[str, Any], version: int, api_version: str, looks: list[str]
 ) -> None:
+    """Whatever is looked at first, and again."""
     whole = {"kind": "Pod", "apiVersion": "v1", **content}
     stored = StoredObject.encode(whole)
     obj = StoredObject(stored, version, kind=whole["kind"], api_version=api_version)
     metadata = {key: value for key, value in whole["metadata"].items() if key != "resourceVersion"}
     if version:
         metadata["resourceVersion"] = str(version)
-    assert obj.content == {**whole, "apiVersion": api_version, "metadata": metadata}
-    assert msgspec.json.decode(obj.json) == obj.content
-    without = {key: value for key, value in obj.content.items() if key not in {"kind", "apiVersion"}}
-    assert msgspec.json.decode(obj.item) == without
+    shown = {**whole, "apiVersion": api_version, "metadata": metadata}
+    item = {key: value for key, value in shown.items() if key not in {"kind", "apiVersion"}}
+    for look in looks:
+        match look:
+            case "content":
+                assert obj.content == shown
+                assert obj.content is obj.content, "decoded once"
+            case "json":
+                assert msgspec.json.decode(obj.json) == shown
+                assert obj.json is obj.json, "serialised once"
+            case "item":
+                assert msgspec.json.decode(obj.item) == item
+            case _:
+                assert str(version) in repr(obj)
