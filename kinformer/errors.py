@@ -19,6 +19,7 @@
                     FutureVersionError   504: the resource version is newer than the server's
         ConfigError                      no way to reach a cluster could be made of the configuration
         NotSyncedError                   asked of a cache before its first list
+        InconsistencyError               a snapshot is not what the server says it was
         ClosedError                      used after it was closed
         LeadershipLostError              the lease went to someone else
         TerminalError                    a reconciler's word for: trying again will not help
@@ -43,6 +44,7 @@ __all__ = [
     "ExpiredError",
     "ForbiddenError",
     "FutureVersionError",
+    "InconsistencyError",
     "InvalidError",
     "KinformerError",
     "LeadershipLostError",
@@ -182,6 +184,10 @@ class ConfigError(KinformerError):
 
 class NotSyncedError(KinformerError):
     """A cache was asked before its first list had arrived."""
+
+
+class InconsistencyError(KinformerError):
+    """A snapshot is not what the server says it was at that version, so that one of the two lost something."""
 
 
 class ClosedError(KinformerError):

@@ -44,6 +44,7 @@ class CacheOptions(TypedDict, total=False):
     prune: Prune | None
     transform: Transform | None
     resync: float
+    check_snapshots: bool
 
 
 class InformerOptions(CacheOptions, total=False):
@@ -72,6 +73,7 @@ class SharedInformer(Generic[T]):
         transform: Changes each object, once, before it is kept. An object for which it raises is quarantined: the
             hook ``object_quarantined`` hears of it, and what was known of it before stays.
         resync: Seconds after which a handler is shown every object again, from the store; 0 is never.
+        check_snapshots: Whether ``run`` raises where a snapshot is not what an exact LIST of its version says; see ``Reflector``.
         name: For logs and hooks; by default the resource's ``plural.group``.
         definitions: Where to hear of it when the resource is defined; see ``Reflector``.
         clock: The time.
@@ -99,6 +101,7 @@ class SharedInformer(Generic[T]):
         prune: Prune | None = MANAGED_FIELDS,
         transform: Transform | None = None,
         resync: float = 0.0,
+        check_snapshots: bool = False,
         name: str = "",
         definitions: Source | None = None,
         clock: Clock | None = None,
@@ -110,6 +113,7 @@ class SharedInformer(Generic[T]):
         self.name: Final = name or str(source.resource)
         # The reflector has rules of its own for what is tried again; a client that retries too would break its budget.
         self._source = source.without_retries() if isinstance(source, ResourceClient) else source
+        self._check_snapshots = check_snapshots
         self._definitions = definitions
         self._clock = clock or SystemClock()
         self._random = random
@@ -281,6 +285,7 @@ class SharedInformer(Generic[T]):
             self._ingest,
             name=self.name,
             resync=self._plan.check,
+            check_snapshots=self._check_snapshots,
             definitions=self._definitions,
             clock=self._clock,
             random=self._random,

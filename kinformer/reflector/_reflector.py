@@ -14,6 +14,7 @@ from kinformer.hooks import Hooks, NoHooks
 from kinformer.meta import ANY, ObjectKey
 from kinformer.reflector._backoff import Backoff, Openings
 from kinformer.reflector._conditions import Condition
+from kinformer.reflector._consistency import ConsistencyDetector
 from kinformer.reflector._contracts import Sink, Source
 from kinformer.reflector._definition import Definition
 from kinformer.reflector._listing import Pages, fetch
@@ -80,6 +81,8 @@ class Reflector:
             do not disturb the rhythm.
         watch_list: Whether to try a watch-list at the start of each cycle, before a LIST.
         page_size: The ``limit`` of each LIST; ``0`` leaves the choice to client-go's rules.
+        check_snapshots: Whether to compare what is in the sink after each snapshot with an exact LIST of its version, which
+            costs one more request; for tests and canaries.
         definitions: The CustomResourceDefinitions, or only that of this kind. Where they are given, and may be watched,
             a kind that is missing is asked for as soon as it is defined, and otherwise less often. They are watched
             only while the kind is missing; where that is refused, it is asked for every ten seconds, as without them.
@@ -101,6 +104,7 @@ class Reflector:
         resync: float = 0.0,
         watch_list: bool = True,
         page_size: int = 0,
+        check_snapshots: bool = False,
         definitions: Source | None = None,
         clock: Clock | None = None,
         random: Random | None = None,
@@ -127,6 +131,9 @@ class Reflector:
             Definition(definitions, resource, admit=self._queue_up, clock=self._clock)
             if definitions is not None
             else None
+        )
+        self._detector = (
+            ConsistencyDetector(source, admit=self._queue_up, clock=self._clock) if check_snapshots else None
         )
         self._pulse = Pulse()
         self._report = Report(self.name, self._clock, hooks or NoHooks())
@@ -159,6 +166,7 @@ class Reflector:
 
         Raises:
             RuntimeError: It is running already.
+            InconsistencyError: Snapshots are to be checked, and one is wrong.
         """
         if self._is_running:
             raise RuntimeError(f"reflector {self.name} is running already")
@@ -168,6 +176,8 @@ class Reflector:
                 group.start_soon(self._announce, task_status)
                 if self._resync:
                     group.start_soon(self._resync_for_ever)
+                if self._detector is not None:
+                    group.start_soon(self._detector.run)
                 await self._reflect()
         finally:
             self._is_running = False
@@ -318,6 +328,8 @@ class Reflector:
     def _replace(self, snapshot: Snapshot, began: float) -> None:
         self._sink.replace(snapshot.records, snapshot.version, kept=_keys_of(snapshot.rejected))
         self._version = snapshot.version
+        if self._detector is not None:
+            self._detector.note(snapshot.records, snapshot.version)
         self._report.listed(len(snapshot.records), snapshot.version, snapshot.rejected, began=began)
         self._synced.set()
 
