@@ -17,6 +17,8 @@
                 ThrottledError           429: too many requests
                 ServerError              5xx: the server failed
                     FutureVersionError   504: the resource version is newer than the server's
+        NoMatchError                     the server serves no resource of that name or kind
+        AmbiguousError                   it serves several, and which one is meant is not said (candidates)
         ConfigError                      no way to reach a cluster could be made of the configuration
         NotSyncedError                   asked of a cache before its first list
         InconsistencyError               a snapshot is not what the server says it was
@@ -35,6 +37,7 @@ from typing import Any
 
 __all__ = [
     "AlreadyExistsError",
+    "AmbiguousError",
     "ApiError",
     "BadRequestError",
     "ClosedError",
@@ -49,6 +52,7 @@ __all__ = [
     "KinformerError",
     "LeadershipLostError",
     "MethodNotAllowedError",
+    "NoMatchError",
     "NotFoundError",
     "NotSyncedError",
     "RequestError",
@@ -176,6 +180,25 @@ class ServerError(ApiError):
 
 class FutureVersionError(ServerError):
     """The resource version that was asked for is newer than any that the server has seen."""
+
+
+class NoMatchError(KinformerError, LookupError):
+    """The server serves no resource of that name or kind, now: its definition may be missing, or still to come."""
+
+
+class AmbiguousError(KinformerError, LookupError):
+    """The server serves several resources of that name.
+
+    Attributes:
+        candidates: Names that would not be ambiguous, each ``plural.version.group``.
+    """
+
+    def __init__(self, message: str, *, candidates: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.candidates = candidates
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return partial(type(self), candidates=self.candidates), self.args
 
 
 class ConfigError(KinformerError):

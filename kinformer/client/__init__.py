@@ -5,6 +5,7 @@
 
 from kinformer.client._body import Body
 from kinformer.client._calls import FieldValidation, PatchKind, Propagation
+from kinformer.client._catalog import Catalog, ServedResource
 from kinformer.client._claims import is_deleted
 from kinformer.client._client import Client
 from kinformer.client._config import Config, Tls, load_config
@@ -12,6 +13,7 @@ from kinformer.client._conflicts import retry_on_conflict
 from kinformer.client._credentials import Anonymous, BasicAuth, BearerToken, Credentials, TokenFile
 from kinformer.client._filters import Fields, Labels
 from kinformer.client._kubeconfig import Kubeconfig
+from kinformer.client._mapper import Mapper
 from kinformer.client._rate_limit import RateLimit
 from kinformer.client._reader import ResourceReader
 from kinformer.client._resource import ResourceClient
@@ -22,6 +24,7 @@ __all__ = [
     "BasicAuth",
     "BearerToken",
     "Body",
+    "Catalog",
     "Client",
     "Config",
     "Credentials",
@@ -29,11 +32,13 @@ __all__ = [
     "Fields",
     "Kubeconfig",
     "Labels",
+    "Mapper",
     "PatchKind",
     "Propagation",
     "RateLimit",
     "ResourceClient",
     "ResourceReader",
+    "ServedResource",
     "Tls",
     "TokenFile",
     "is_deleted",

@@ -3,14 +3,17 @@
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager
 from datetime import datetime
+from functools import partial
 from random import Random
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
 
 from kinformer.client._calls import Call
 from kinformer.client._config import Config, load_config
+from kinformer.client._discovery import discover
 from kinformer.client._kubeconfig import Kubeconfig
 from kinformer.client._logs import log_call, open_log
+from kinformer.client._mapper import Mapper
 from kinformer.client._rate_limit import RateLimit
 from kinformer.client._resource import ResourceClient
 from kinformer.client._target import Target
@@ -83,6 +86,7 @@ class Client:
             hooks=hooks or NoHooks(),
             rate_limit=rate_limit,
         )
+        self._mapper = Mapper(partial(discover, self._http), clock=self._clock)
         self._is_entered = False
         self._is_closed = False
 
@@ -103,6 +107,11 @@ class Client:
     def clock(self) -> Clock:
         """The clock that the client measures by."""
         return self._clock
+
+    @property
+    def mapper(self) -> Mapper:
+        """Finds resources by name or kind, and remembers what the server serves."""
+        return self._mapper
 
     async def __aenter__(self) -> Self:
         if self._is_closed:

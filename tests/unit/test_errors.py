@@ -2,7 +2,14 @@ import pickle
 
 import pytest
 
-from kinformer.errors import ApiError, ConflictError, DecodeError, NotFoundError, TransportError
+from kinformer.errors import (
+    AmbiguousError,
+    ApiError,
+    ConflictError,
+    DecodeError,
+    NotFoundError,
+    TransportError,
+)
 
 
 @pytest.mark.parametrize(
@@ -14,8 +21,9 @@ from kinformer.errors import ApiError, ConflictError, DecodeError, NotFoundError
         ),
         (TransportError("reset", refused=True), "refused"),
         (DecodeError("bad", key="default/a"), "key"),
+        (AmbiguousError("which?", candidates=("a.v1", "a.v2")), "candidates"),
     ],
-    ids=["answer", "transport", "decode"],
+    ids=["answer", "transport", "decode", "ambiguous"],
 )
 def test_an_error_comes_out_of_another_process_as_it_went_in(error: Exception, attributes: str) -> None:
     copy = pickle.loads(pickle.dumps(error))
