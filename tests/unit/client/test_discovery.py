@@ -8,7 +8,7 @@ from kinformer.client import Catalog, Client
 from kinformer.errors import DecodeError, ForbiddenError, NotFoundError, ServerError, TransportError
 from kinformer.tasks import open_task_group
 from kinformer.testing import FakeClock, settle
-from tests.unit.client.served import ALL_AT_ONCE, GROUPS, PLAIN, Served
+from tests.unit.client.discovery_stage import ALL_AT_ONCE, GROUPS, PLAIN, Served
 
 NAMES = ["pods.v1", "nodes.v1", "deployments.v1.apps", "deployments.v1beta1.apps", "pods.v1.metrics.k8s.io"]
 

@@ -7,7 +7,16 @@ from kinformer.client import ServedResource
 from kinformer.client._documents import read_resources, read_root
 from kinformer.errors import DecodeError, ServerError
 from kinformer.meta import Resource
-from tests.unit.client.served import ALL_AT_ONCE, GROUPS, PLAIN, aggregated, entry, group, line, lines
+from tests.unit.client.discovery_stage import (
+    ALL_AT_ONCE,
+    GROUPS,
+    PLAIN,
+    aggregated,
+    entry,
+    group,
+    line,
+    lines,
+)
 
 POD = ServedResource(
     Resource.builtin("Pod"), "pod", ("po",), ("all",), ("get", "list"), subresources=("log", "eviction")

@@ -8,7 +8,7 @@ from kinformer.client import Catalog, Client, Mapper, ServedResource
 from kinformer.errors import AmbiguousError, NoMatchError, TransportError
 from kinformer.meta import Resource
 from kinformer.testing import FakeClock, settle
-from tests.unit.client.served import ALL_AT_ONCE, Served
+from tests.unit.client.discovery_stage import ALL_AT_ONCE, Served
 
 PODS = Resource.builtin("Pod")
 WIDGETS = Resource("example.dev", "v1", "widgets", "Widget")

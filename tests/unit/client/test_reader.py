@@ -13,7 +13,7 @@ from kinformer.errors import (
 )
 from kinformer.meta import Object, ObjectKey
 from kinformer.testing import FakeClock
-from tests.unit.client.maps import MAPS, client, config_map, maps, page
+from tests.unit.client.resource_stage import MAPS, client, config_map, maps, page
 
 
 class Meta(msgspec.Struct):

@@ -9,7 +9,7 @@ from kinformer.errors import (
     DecodeError,
 )
 from kinformer.meta import Object, Resource
-from tests.unit.client.maps import client, config_map, maps, page
+from tests.unit.client.resource_stage import client, config_map, maps, page
 
 NODES = Resource.builtin("Node")
 PODS = Resource.builtin("Pod")

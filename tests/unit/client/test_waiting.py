@@ -1,7 +1,5 @@
-from collections.abc import Callable
 from typing import Any
 
-import anyio
 import httpx
 import msgspec
 import pytest
@@ -9,83 +7,10 @@ import pytest
 from kinformer.client import Client, is_deleted, wait_for
 from kinformer.errors import (
     ForbiddenError,
-    KinformerError,
 )
-from kinformer.meta import Object, Resource
-from kinformer.testing import FakeClock, settle
-
-PODS = Resource.builtin("Pod")
-WATCH = "GET /api/v1/namespaces/default/pods fieldSelector=metadata.name=web watch=true"
-
-
-def pod(
-    version: str = "1",
-    ready: str | None = None,
-    *,
-    generation: int = 0,
-    observed: int | None = None,
-    uid: str = "u1",
-) -> Any:
-    meta = {
-        "name": "web",
-        "namespace": "default",
-        "resourceVersion": version,
-        "generation": generation,
-        "uid": uid,
-    }
-    condition: dict[str, Any] = {"type": "Ready", "status": ready}
-    if observed is not None:
-        condition["observedGeneration"] = observed
-    status = {"conditions": [condition] if ready else None}
-    return {"kind": "Pod", "apiVersion": "v1", "metadata": meta, "status": status}
-
-
-def page(*items: Any, version: str = "1") -> Any:
-    return {"kind": "PodList", "metadata": {"resourceVersion": version}, "items": list(items)}
-
-
-def event(kind: str, obj: Any) -> dict[str, Any]:
-    return {"type": kind, "object": obj}
-
-
-class Waiting:
-    """A wait that runs beside the test; ``found`` is its outcome and moment."""
-
-    def __init__(self, script: Any) -> None:
-        self.script = script
-        self.clock = FakeClock()
-        self.found: list[Any] = []
-
-    async def run(
-        self,
-        claim: str | Callable[[Any], bool],
-        script: Callable[[], Any],
-        *,
-        timeout: float = 60.0,
-        model: Any = Object,
-        uid: str = "",
-    ) -> Any:
-        async def wait() -> None:
-            async with Client("http://server", transport=self.script, clock=self.clock) as client:
-                try:
-                    found = await wait_for(
-                        client.resource(PODS, model), "default/web", claim, timeout=timeout, uid=uid
-                    )
-                except (KinformerError, TimeoutError) as error:
-                    found = error
-                self.found = [found, self.clock.monotonic()]
-
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(wait)
-            await settle()
-            await script()
-            await settle()
-            tasks.cancel_scope.cancel()
-        return self.found[0] if self.found else "still waiting"
-
-
-async def nothing() -> None:
-    """What happens where nothing happens."""
+from kinformer.meta import Object
+from kinformer.testing import FakeClock
+from tests.unit.client.waiting_stage import PODS, WATCH, Waiting, event, nothing, page, pod
 
 
 async def test_what_is_true_already_is_not_waited_for(script: Any) -> None:
@@ -148,61 +73,6 @@ async def test_a_claim_of_ones_own_sees_the_model(script: Any) -> None:
     script.answer(page(pod(generation=3)))
     found = await Waiting(script).run(lambda obj: obj.metadata.generation == 3, nothing, model=Pod)
     assert found == Pod(Meta(3))
-
-
-async def test_the_end_of_a_watch_is_survived_without_haste(script: Any) -> None:
-    script.answer(page(pod(), version="5"))
-    first, second = script.stream(), script.stream()
-    waiting = Waiting(script)
-
-    async def changes() -> None:
-        bookmark = {"kind": "Pod", "metadata": {"resourceVersion": "9"}}
-        first.send(event("MODIFIED", pod("6")), event("BOOKMARK", bookmark), None)
-        await settle()
-        assert len(script.requests) == 2
-        await waiting.clock.advance(1.0)
-        second.send(event("MODIFIED", pod("10", "True")))
-
-    assert (await waiting.run("Ready", changes)).metadata.resource_version == "10"
-    assert "resourceVersion=9" in script.asked[2]
-    assert first.is_closed
-
-
-async def test_a_forgotten_version_is_survived_by_a_new_list(script: Any) -> None:
-    script.answer(page(pod(), version="5"))
-    script.status(410, "Expired")
-    script.answer(page(pod(), version="50"))
-    feed = script.stream()
-    script.answer(page(pod("70", "True"), version="70"))
-    waiting = Waiting(script)
-
-    async def changes() -> None:
-        await waiting.clock.advance(1.0)
-        feed.send(event("ERROR", {"kind": "Status", "code": 410, "reason": "Expired"}))
-        await waiting.clock.advance(2.0)
-
-    assert (await waiting.run("Ready", changes)).metadata.resource_version == "70"
-    assert len(script.requests) == 5
-
-
-async def test_an_outage_is_survived(script: Any) -> None:
-    script.fail(httpx.ConnectError("refused"))
-    script.answer(b"", 503, {"Retry-After": "5"})
-    script.answer(page(pod(), version="5"))
-    feed = script.stream()
-    script.fail(httpx.ConnectError("refused"))
-    last = script.stream()
-    waiting = Waiting(script)
-
-    async def changes() -> None:
-        await waiting.clock.advance(1.0)
-        assert len(script.requests) == 2
-        await waiting.clock.advance(5.0)
-        feed.send(httpx.ReadError("reset"))
-        await waiting.clock.advance(4.0 + 8.0)
-        last.send(event("MODIFIED", pod("6", "True")))
-
-    assert (await waiting.run("Ready", changes)).metadata.resource_version == "6"
 
 
 @pytest.mark.parametrize("where", ["list", "open", "stream"])
@@ -334,62 +204,6 @@ async def test_where_says_the_namespace_and_its_selectors_do_not_matter(script: 
         with pytest.raises(ValueError, match="'web' does not fit pods"):
             await wait_for(client.resource(PODS), "web", "Ready", timeout=9.0)
     assert script.asked == ["GET /api/v1/namespaces/default/pods fieldSelector=metadata.name=web"]
-
-
-EXPIRED = {"kind": "Status", "apiVersion": "v1", "code": 410, "reason": "Expired"}
-
-
-def refuse(script: Any) -> None:
-    script.fail(httpx.ConnectError("refused"))
-
-
-def fail(script: Any) -> None:
-    script.status(500, "InternalError")
-
-
-def throttle(script: Any) -> None:
-    script.answer(b"", 429)
-
-
-def babble(script: Any) -> None:
-    script.answer(b"<html>")
-
-
-def forget(script: Any) -> None:
-    script.answer(page(pod()))
-    script.answer(EXPIRED, 410)
-
-
-def forget_in_the_stream(script: Any) -> None:
-    script.answer(page(pod()))
-    script.stream().send(event("ERROR", EXPIRED))
-
-
-def hang_up(script: Any) -> None:
-    script.stream().send(None)
-
-
-def garble(script: Any) -> None:
-    script.stream().send(b"garbage\n")
-
-
-@pytest.mark.parametrize(
-    "failure", [refuse, fail, throttle, babble, forget, forget_in_the_stream, hang_up, garble]
-)
-async def test_no_failure_makes_more_than_twelve_requests_in_a_minute(
-    script: Any, failure: Callable[[Any], None]
-) -> None:
-    waiting = Waiting(script)
-    if failure in {hang_up, garble}:
-        script.answer(page(pod()))
-    for _ in range(100):
-        failure(script)
-
-    async def time() -> None:
-        await waiting.clock.advance(60.0)
-
-    assert await waiting.run("Ready", time, timeout=600.0) == "still waiting"
-    assert 5 <= len(script.requests) <= 12
 
 
 @pytest.mark.parametrize("where", ["the list", "the opening of the watch", "the watch", "the pause"])
