@@ -1,8 +1,13 @@
-"""What every room's tests need: the number of seeds, and patience for the long runs."""
+"""What every room's tests need: the number of seeds, patience for the long runs, and somebody who signs certificates."""
+
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import Phase, settings
 from hypothesis.internal.detection import is_hypothesis_test
+
+if TYPE_CHECKING:
+    from tests.certificates import Authority
 
 SEEDS = 20
 LONG = 1000
@@ -46,3 +51,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "seed" in metafunc.fixturenames:
         metafunc.parametrize("seed", range(metafunc.config.getoption("--seeds")))
+
+
+@pytest.fixture(scope="session")
+def authority() -> "Authority":
+    from tests.certificates import Authority
+
+    return Authority()

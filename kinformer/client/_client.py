@@ -122,7 +122,7 @@ class Client:
         if isinstance(self._given, Kubeconfig):
             self._config = await self._given.load(clock=self._clock)
         elif self._config is None:
-            self._config = await load_config()
+            self._config = await load_config(clock=self._clock)
         await self._http.open(self._config)
         return self
 

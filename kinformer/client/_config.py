@@ -4,67 +4,26 @@ Nothing here appears in a ``repr`` that should not appear in a log.
 """
 
 import os
-import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Self
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from kinformer.client._credentials import Anonymous, Credentials, TokenFile
+from kinformer.client._impersonation import Impersonation
+from kinformer.client._tls import Tls
+from kinformer.clock import Clock
 from kinformer.errors import ConfigError
 
-__all__ = ["SERVICE_ACCOUNT", "Config", "Tls", "load_config"]
+__all__ = ["SERVICE_ACCOUNT", "Config", "load_config"]
 
 SERVICE_ACCOUNT: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 """Where the kubelet puts a pod's token, CA and namespace."""
 
 
-@dataclass(frozen=True, slots=True)
-class Tls:
-    """How the server proves who it is, and how we do with a certificate.
-
-    Attributes:
-        ca_file: PEM file of the authorities to trust; ``""`` means those of the machine, unless ``ca_data`` is given.
-        ca_data: The same as PEM text.
-        cert_file: PEM file of our own certificate, ``""`` for none.
-        key_file: PEM file of its key; may be ``""`` where ``cert_file`` holds both.
-        verify: Whether the server must prove itself. Without, anybody can read the credentials.
-        server_name: The name that the server's certificate must have, where it is not the host of the URL.
-    """
-
-    ca_file: str = ""
-    ca_data: str = ""
-    cert_file: str = ""
-    key_file: str = ""
-    verify: bool = True
-    server_name: str = ""
-
-    def context(self) -> ssl.SSLContext:
-        """Read the files into a context.
-
-        Raises:
-            ConfigError: A file is missing, or is no PEM file of the right content; the message has its name.
-        """
-        try:
-            context = ssl.create_default_context(cafile=self.ca_file or None, cadata=self.ca_data or None)
-        except (OSError, ValueError) as error:  # ssl.SSLError is an OSError
-            where = f"file {self.ca_file}" if self.ca_file else "data"
-            raise ConfigError(f"certificate-authority {where} cannot be used: {error}") from error
-        # Python 3.13 turned this on. Go does not ask for it, and many a cluster's own CA does not comply.
-        context.verify_flags &= ~ssl.VerifyFlags.VERIFY_X509_STRICT
-        if not self.verify:
-            context.check_hostname = False
-            context.verify_mode = ssl.CERT_NONE
-        if self.cert_file:
-            try:
-                context.load_cert_chain(self.cert_file, self.key_file or None)
-            except (OSError, ValueError) as error:
-                raise ConfigError(
-                    f"client-certificate file {self.cert_file} with client-key file "
-                    f"{self.key_file or self.cert_file} cannot be used: {error}"
-                ) from error
-        return context
+_PROXIES: Final = ("http", "https", "socks5", "socks5h")
+"""The schemes of proxies; the last two need ``httpx[socks]``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,9 +38,10 @@ class Config:
             asked for a server on this machine.
         namespace: The namespace of the pod or of the kubeconfig's context: for people's tools. No request is sent
             there unless it says so.
+        impersonation: Whom to act as, where that is not who we are.
 
     Raises:
-        ValueError: The URL is no such URL, or has a user, a query or a fragment in it.
+        ValueError: The URL is no such URL, or has a user, a query or a fragment in it; or the proxy's is none.
     """
 
     url: str
@@ -89,23 +49,27 @@ class Config:
     tls: Tls = field(default_factory=Tls)
     proxy: str = field(default="", repr=False)  # it may hold a password
     namespace: str = "default"
+    impersonation: Impersonation | None = None
 
     def __post_init__(self) -> None:
-        import httpx  # only where there is a server to speak to: it is a third of what "import kinformer" would cost
-
-        try:
-            parts = urlsplit(self.url)
-            usable = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
-            usable = usable and bool(
-                httpx.URL(self.url).host
-            )  # which also sees that the host can be looked up
-        except (ValueError, httpx.InvalidURL):
-            usable = False
-        if not usable:
+        parts = _parts(self.url)
+        if parts is None or parts.scheme not in {"http", "https"}:
             raise ValueError("the server's url must be like 'https://host:6443'" + _shown(self.url))
         if parts.username or parts.password or parts.query or parts.fragment:
             raise ValueError("the server's url must have no user, query or fragment: use credentials=")
+        if self.proxy:
+            proxy = _parts(self.proxy)
+            if proxy is None or proxy.scheme not in _PROXIES:
+                raise ValueError(
+                    f"the proxy's url must be like 'http://host:3128', with {', '.join(_PROXIES)}"
+                    + _shown(self.proxy)
+                )
         object.__setattr__(self, "url", self.url.rstrip("/"))
+
+    @property
+    def headers(self) -> tuple[tuple[str, str], ...]:
+        """What each request says beside its credentials."""
+        return self.impersonation.headers if self.impersonation is not None else ()
 
     @classmethod
     def in_cluster(
@@ -138,9 +102,17 @@ class Config:
 
 
 async def load_config(
-    *, environ: Mapping[str, str] = os.environ, service_account: Path = SERVICE_ACCOUNT
+    *,
+    environ: Mapping[str, str] = os.environ,
+    service_account: Path = SERVICE_ACCOUNT,
+    clock: Clock | None = None,
 ) -> Config:
     """Find the cluster as ``Client()`` does: in-cluster, else the kubeconfig's current context.
+
+    Args:
+        environ: The environment.
+        service_account: Where a pod has its token, CA and namespace.
+        clock: As for ``Kubeconfig.load``.
 
     Raises:
         ConfigError: There is neither; the message says what was tried. Or the kubeconfig that was found is wrong.
@@ -157,7 +129,21 @@ async def load_config(
             f"no cluster to talk to: {outside}; $KUBECONFIG is not set, and there is no ~/.kube/config. "
             "Set KUBECONFIG to the path of a kubeconfig, or give the client a URL or a Config"
         ) from outside
-    return await kubeconfig.load()
+    return await kubeconfig.load(clock=clock)
+
+
+def _parts(url: str) -> SplitResult | None:
+    """The parts of a URL that leads to a host."""
+    import httpx  # only where there is a server to speak to: it is a third of what "import kinformer" would cost
+
+    try:
+        parts = urlsplit(url)
+        leads_there = (
+            bool(parts.hostname) and parts.port != 0 and bool(httpx.URL(url).host)
+        )  # can be looked up
+    except (ValueError, httpx.InvalidURL):
+        return None
+    return parts if leads_there else None
 
 
 def _shown(url: str) -> str:

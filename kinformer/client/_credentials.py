@@ -14,12 +14,15 @@ __all__ = ["Anonymous", "BasicAuth", "BearerToken", "Credentials", "TokenFile"]
 class Credentials(Protocol):
     """Anything that knows the present ``Authorization`` header."""
 
-    async def authorization(self, *, rejected: str = "") -> str:
+    async def authorization(self, *, rejected: str | None = None) -> str:
         """The header's value, or ``""`` to send none.
 
         Args:
-            rejected: The value that the server has just answered with 401. If another one can be had, it is returned,
-                and the request is made once more; else the same value.
+            rejected: The value that the server has just answered with 401, ``""`` where none was sent. If another one
+                can be had, it is returned, and the request is made once more; else the same value.
+
+        Raises:
+            ConfigError: There is none to be had, and never was.
         """
 
 
@@ -27,7 +30,7 @@ class Credentials(Protocol):
 class Anonymous:
     """No header at all: for servers that ask nobody, and for client certificates."""
 
-    async def authorization(self, *, rejected: str = "") -> str:  # noqa: ARG002 -- the protocol's
+    async def authorization(self, *, rejected: str | None = None) -> str:  # noqa: ARG002 -- the protocol's
         """Always ``""``."""
         return ""
 
@@ -38,7 +41,7 @@ class BearerToken:
 
     token: str = field(repr=False)
 
-    async def authorization(self, *, rejected: str = "") -> str:  # noqa: ARG002 -- the protocol's
+    async def authorization(self, *, rejected: str | None = None) -> str:  # noqa: ARG002 -- the protocol's
         """The token as a header."""
         return f"Bearer {self.token}"
 
@@ -50,7 +53,7 @@ class BasicAuth:
     username: str
     password: str = field(repr=False)
 
-    async def authorization(self, *, rejected: str = "") -> str:  # noqa: ARG002 -- the protocol's
+    async def authorization(self, *, rejected: str | None = None) -> str:  # noqa: ARG002 -- the protocol's
         """The pair as a header."""
         return f"Basic {base64.b64encode(f'{self.username}:{self.password}'.encode()).decode()}"
 
@@ -72,9 +75,9 @@ class TokenFile:
         self._token = ""
         self._refresh()
 
-    async def authorization(self, *, rejected: str = "") -> str:
+    async def authorization(self, *, rejected: str | None = None) -> str:
         """The present token as a header."""
-        if rejected:
+        if rejected is not None:
             self._seen = None
         try:
             self._refresh()

@@ -17,12 +17,13 @@ import anyio
 import httpx
 import tenacity
 
+from kinformer.client._auth import Authentication
 from kinformer.client._calls import Call
 from kinformer.client._config import Config
-from kinformer.client._credentials import Credentials
 from kinformer.client._rate_limit import RateLimit
 from kinformer.client._retry import delay_before, is_worth_retrying
 from kinformer.client._status import from_response
+from kinformer.client._tls import advice_on
 from kinformer.client._turns import Turns
 from kinformer.client._warnings import Warnings
 from kinformer.clock import Clock
@@ -87,8 +88,8 @@ class Http:
         verify = config.tls.context() if secure else False
         try:
             pool = httpx.AsyncClient(
-                auth=_Auth(config.credentials),
-                headers={"User-Agent": _user_agent()},
+                auth=Authentication(config.credentials, has_certificate=config.tls.has_certificate),
+                headers=[("User-Agent", _user_agent()), *config.headers],
                 # The total is bounded on our clock; every watch holds a connection, so their number is not bounded.
                 timeout=httpx.Timeout(None, connect=_CONNECT),
                 limits=httpx.Limits(
@@ -293,38 +294,14 @@ class _Chunks:
             await self._source.aclose()
 
 
-class _Auth(httpx.Auth):
-    """Puts the credentials on each request, and asks for others once when the server refuses them."""
-
-    def __init__(self, credentials: Credentials) -> None:
-        self._credentials = credentials
-
-    async def async_auth_flow(self, request: httpx.Request) -> AsyncGenerator[httpx.Request, httpx.Response]:
-        value = _sendable(await self._credentials.authorization())
-        if value:
-            request.headers["Authorization"] = value
-        response = yield request
-        if value and response.status_code == 401:
-            fresh = _sendable(await self._credentials.authorization(rejected=value))
-            if fresh not in {"", value}:
-                request.headers["Authorization"] = fresh
-                yield request
-
-
-def _sendable(value: str) -> str:
-    """Give ``value`` back, or say what is wrong with it without showing it."""
-    if not value.isascii() or not value.isprintable():
-        raise ConfigError(
-            "the credentials hold a line break or a letter that no header can carry: renew them"
-        )
-    return value
-
-
 def _transport_error(call: Call, error: Exception) -> TransportError:
     """Name what went wrong; where no connection was made, certainly nothing was done."""
     refused = isinstance(error, httpx.ConnectError | httpx.ConnectTimeout | httpx.PoolTimeout)
     what = "the server cannot be reached" if refused else "the connection was lost"
-    return TransportError(f"{call}: {what}: {str(error) or type(error).__name__}", refused=refused)
+    advice = advice_on(error)
+    return TransportError(
+        f"{call}: {what}: {str(error) or type(error).__name__}{advice and '; '}{advice}", refused=refused
+    )
 
 
 @cache

@@ -1,4 +1,3 @@
-import ssl
 import subprocess
 import sys
 from pathlib import Path
@@ -95,33 +94,6 @@ async def test_without_anything_the_error_says_what_was_tried(tmp_path: Path) ->
         "give the client a URL",
     ):
         assert part in str(caught.value)
-
-
-def test_the_server_must_prove_itself_unless_told_otherwise() -> None:
-    context = Tls().context()
-    assert (context.verify_mode, context.check_hostname) == (ssl.CERT_REQUIRED, True)
-    context = Tls(verify=False).context()
-    assert (context.verify_mode, context.check_hostname) == (ssl.CERT_NONE, False)
-
-
-def test_a_cluster_ca_need_not_be_as_strict_as_python_wants() -> None:
-    assert not Tls().context().verify_flags & ssl.VerifyFlags.VERIFY_X509_STRICT
-
-
-@pytest.mark.parametrize("content", [None, "", "not pem"])
-def test_a_bad_file_is_named(tmp_path: Path, content: str | None) -> None:
-    path = tmp_path / "x.pem"
-    if content is not None:
-        path.write_text(content)
-    with pytest.raises(ConfigError, match=f"certificate-authority file {path}"):
-        Tls(ca_file=str(path)).context()
-    with pytest.raises(ConfigError, match=f"client-certificate file {path}"):
-        Tls(cert_file=str(path)).context()
-
-
-def test_bad_ca_text_is_not_quoted() -> None:
-    with pytest.raises(ConfigError, match="certificate-authority data cannot be used"):
-        Tls(ca_data="nonsense").context()
 
 
 def test_importing_the_client_imports_nothing_heavy() -> None:

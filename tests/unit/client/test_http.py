@@ -104,7 +104,7 @@ class Changing:
     def __init__(self, *tokens: str) -> None:
         self.tokens = list(tokens)
 
-    async def authorization(self, *, rejected: str = "") -> str:
+    async def authorization(self, *, rejected: str | None = None) -> str:
         if rejected == self.tokens[0] and len(self.tokens) > 1:
             self.tokens.pop(0)
         return self.tokens[0]

@@ -1,0 +1,236 @@
+"""Tls: how the server proves who it is, how we do, and what to do where that fails.
+
+Certificates are replaced while programs run: by kubelets, cert-manager, exec plugins. A context made here looks at its
+files before each connection, so that a new connection is made with what is there at that time (client-go reloads
+client certificates, and authorities behind its gate ``ClientsAllowCARotation``). Connections that are open stay open.
+"""
+
+import logging
+import os
+import ssl
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Final, Protocol, Self
+
+from kinformer.errors import ConfigError
+
+__all__ = ["Certificate", "Certificates", "Tls", "advice_on"]
+
+_logger: Final = logging.getLogger("kinformer.client")
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """A client certificate that is in no file.
+
+    Attributes:
+        chain: The certificate, and those between it and its authority, as PEM text.
+        key: Its private key, as PEM text, not encrypted.
+    """
+
+    chain: str
+    key: str = field(repr=False)
+
+    @property
+    def certificate(self) -> Self:
+        """Itself: one that stays the same is all that there is to know."""
+        return self
+
+
+class Certificates(Protocol):
+    """Anything that knows the present client certificate, such as an exec plugin."""
+
+    @property
+    def certificate(self) -> Certificate | None:
+        """The one to use for the next connection; ``None`` for none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tls:
+    """How the server proves who it is, and how we do with a certificate.
+
+    Attributes:
+        ca_file: PEM file of the authorities to trust; ``""`` means those of the machine, unless ``ca_data`` is given.
+        ca_data: The same as PEM text; where both are given, this counts.
+        cert_file: PEM file of our own certificate, ``""`` for none.
+        key_file: PEM file of its key, not encrypted; may be ``""`` where ``cert_file`` holds both.
+        verify: Whether the server must prove itself. Without, anybody can read the credentials.
+        server_name: The name that the server's certificate must have, where it is not the host of the URL.
+        certificates: Who knows our certificate where it is in no file; where both are given, this counts.
+    """
+
+    ca_file: str = ""
+    ca_data: str = field(default="", repr=False)
+    cert_file: str = ""
+    key_file: str = ""
+    verify: bool = True
+    server_name: str = ""
+    certificates: Certificates | None = None
+
+    @property
+    def has_certificate(self) -> bool:
+        """Whether we may have a certificate to show."""
+        return bool(self.cert_file) or self.certificates is not None
+
+    def context(self) -> ssl.SSLContext:
+        """Read the files into a context; from then on it follows their changes, one connection at a time.
+
+        A file that goes bad later is logged, and what was read before stays in use.
+
+        Raises:
+            ConfigError: A file is missing, or is no PEM file of the right content; the message has its name.
+        """
+        return _Following.of(self)
+
+    def read_into(self, context: ssl.SSLContext) -> None:
+        """Read the files into a new client context, which stays so.
+
+        Raises:
+            ConfigError: As for ``context``.
+        """
+        # As Go does, and unlike Python's default from 3.13 on: an authority need not be at the root, nor follow each
+        # rule of RFC 5280, which many a cluster's own does not.
+        context.verify_flags |= ssl.VerifyFlags.VERIFY_X509_PARTIAL_CHAIN
+        if self.verify:
+            self._load_authorities(context)
+        else:
+            context.check_hostname = False
+            context.verify_mode = ssl.CERT_NONE
+        self._load_certificate(context)
+
+    def stamp(self) -> tuple[object, ...]:
+        """What differs once a file, or the certificate, is another."""
+        files = (self.ca_file, self.cert_file, self.key_file)
+        certificate = self.certificates.certificate if self.certificates else None
+        return (*map(_stamp_of, filter(None, files)), certificate)
+
+    def _load_authorities(self, context: ssl.SSLContext) -> None:
+        try:
+            if self.ca_data:
+                context.load_verify_locations(cadata=self.ca_data)
+            elif self.ca_file:
+                context.load_verify_locations(cafile=self.ca_file)
+            else:
+                context.load_default_certs()
+        except (OSError, ValueError) as error:  # ssl.SSLError is an OSError
+            where = "data" if self.ca_data else f"file {self.ca_file}"
+            raise ConfigError(f"certificate-authority {where} cannot be used: {error}") from error
+
+    def _load_certificate(self, context: ssl.SSLContext) -> None:
+        certificate = self.certificates.certificate if self.certificates else None
+        try:
+            # The empty password fails where a key is encrypted; without one OpenSSL would ask at the terminal.
+            if certificate is not None:
+                with _written(certificate) as path:
+                    context.load_cert_chain(path, password="")
+            elif self.cert_file:
+                context.load_cert_chain(self.cert_file, self.key_file or None, password="")
+        except (OSError, ValueError) as error:
+            files = f"file {self.cert_file} with client-key file {self.key_file or self.cert_file}"
+            where = "and client-key data" if certificate is not None else files
+            raise ConfigError(
+                f"client-certificate {where} cannot be used (the key must not be encrypted): {error}"
+            ) from error
+
+
+class _Following(ssl.SSLContext):
+    """A context that makes each connection with the present files.
+
+    Invariant: ``_fresh``, or without it the context itself, is what could be read last; ``_seen`` is the stamp of what
+    was last tried.
+    """
+
+    _tls: Tls
+    _seen: tuple[object, ...]
+    _fresh: ssl.SSLContext | None
+    _protocols: tuple[str, ...]
+
+    @classmethod
+    def of(cls, tls: Tls) -> Self:
+        context = cls(ssl.PROTOCOL_TLS_CLIENT)
+        context._tls, context._seen, context._fresh, context._protocols = tls, tls.stamp(), None, ()
+        tls.read_into(context)
+        return context
+
+    def wrap_bio(self, *args: Any, **options: Any) -> ssl.SSLObject:
+        """Begin a connection: asyncio, uvloop and anyio call it for each one."""
+        self._follow()
+        return (
+            super().wrap_bio(*args, **options)
+            if self._fresh is None
+            else self._fresh.wrap_bio(*args, **options)
+        )
+
+    def set_alpn_protocols(self, alpn_protocols: Iterable[str]) -> None:
+        """Remember them for the contexts to come; httpcore sets them before each connection."""
+        self._protocols = tuple(alpn_protocols)
+        super().set_alpn_protocols(self._protocols)
+        if self._fresh is not None:
+            self._fresh.set_alpn_protocols(self._protocols)
+
+    def _follow(self) -> None:
+        stamp = self._tls.stamp()
+        if stamp == self._seen:
+            return
+        self._seen = stamp
+        fresh = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        try:
+            self._tls.read_into(fresh)
+        except ConfigError as error:
+            _logger.warning("new connections go on with the old certificates: %s", error)
+            return
+        if self._protocols:
+            fresh.set_alpn_protocols(self._protocols)
+        self._fresh = fresh
+
+
+def advice_on(error: BaseException | None) -> str:
+    """What to set where a TLS handshake failed, by the error or one that it came from; else ``""``."""
+    while error is not None:
+        if isinstance(error, ssl.SSLCertVerificationError):
+            return _ON_VERIFICATION.get(error.verify_code, "")
+        if isinstance(error, ssl.SSLError):
+            return _ON_ALERT.get(getattr(error, "reason", None) or "", "")  # one made by hand has none
+        error = error.__cause__ or error.__context__
+    return ""
+
+
+_NAME: Final = "set tls-server-name (Tls.server_name) to a name that its certificate has"
+_AUTHORITY: Final = "set certificate-authority (Tls.ca_file) to the PEM file of the authority that signed the server's certificate"
+_CLIENT: Final = "the server wants a certificate of ours that it trusts: set client-certificate and client-key (Tls.cert_file, Tls.key_file)"
+_ON_VERIFICATION: Final = {
+    18: _AUTHORITY,
+    19: _AUTHORITY,
+    20: _AUTHORITY,
+    21: _AUTHORITY,
+    62: _NAME,
+    64: _NAME,
+}
+"""By ``X509_V_ERR_...``: issuers that are not known, names that do not match."""
+_ON_ALERT: Final = {
+    "TLSV13_ALERT_CERTIFICATE_REQUIRED": _CLIENT,
+    "TLSV1_ALERT_UNKNOWN_CA": _CLIENT,
+    "SSLV3_ALERT_BAD_CERTIFICATE": _CLIENT,
+    "SSLV3_ALERT_CERTIFICATE_EXPIRED": _CLIENT,
+    "WRONG_VERSION_NUMBER": "the server does not speak TLS there: is it http: instead of https:?",
+}
+
+
+def _stamp_of(path: str) -> tuple[int, int, int] | None:
+    try:
+        stat = os.stat(path)  # noqa: PTH116 -- follows the link that the kubelet swaps
+    except OSError:
+        return None
+    return stat.st_mtime_ns, stat.st_ino, stat.st_size
+
+
+@contextmanager
+def _written(certificate: Certificate) -> Iterator[Path]:
+    """A file with both parts, which OpenSSL wants, readable by us only and gone right after."""
+    with TemporaryDirectory(prefix="kinformer-") as folder:
+        path = Path(folder) / "client.pem"
+        path.write_text(f"{certificate.chain.rstrip()}\n{certificate.key}")
+        yield path
