@@ -13,15 +13,15 @@ MAX_LINE: Final = 64 * 1024 * 1024
 class LineSplitter:
     """Splits a stream at 0x0A and nowhere else, since JSON text may hold every other kind of line break.
 
-    Between two calls it holds the bytes since the last 0x0A, never more than ``limit`` of them.
+    Between two calls it holds the bytes since the last 0x0A, never more than ``limit`` of them, in one buffer: kept as
+    the chunks in which they came, single bytes would take a hundred times their size.
     """
 
-    __slots__ = ("_limit", "_parts", "_size")
+    __slots__ = ("_limit", "_rest")
 
     def __init__(self, limit: int = MAX_LINE) -> None:
         self._limit: Final = limit
-        self._parts: list[bytes] = []
-        self._size = 0
+        self._rest = bytearray()
 
     def feed(self, chunk: bytes) -> list[bytes]:
         """The lines that this chunk completes, without their ends.
@@ -30,20 +30,16 @@ class LineSplitter:
             DecodeError: A line is longer than the limit, so this cannot be a stream of Kubernetes objects.
         """
         *lines, rest = chunk.split(b"\n")
-        if lines and self._parts:
-            lines[0] = b"".join((*self._parts, lines[0]))
-            self._parts.clear()
-            self._size = 0
-        if rest:
-            self._parts.append(rest)
-            self._size += len(rest)
-        if self._size > self._limit or any(len(line) > self._limit for line in lines):
+        if lines and self._rest:
+            self._rest += lines[0]
+            lines[0] = bytes(self._rest)
+            self._rest = bytearray()
+        self._rest += rest
+        if len(self._rest) > self._limit or any(len(line) > self._limit for line in lines):
             raise DecodeError(f"a line of the watch is longer than {self._limit} bytes")
         return lines
 
     def finish(self) -> bytes:
         """What came after the last line end; for when the stream is over."""
-        rest = b"".join(self._parts)
-        self._parts.clear()
-        self._size = 0
+        rest, self._rest = bytes(self._rest), bytearray()
         return rest

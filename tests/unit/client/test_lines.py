@@ -1,3 +1,5 @@
+import tracemalloc
+
 import pytest
 
 from kinformer.client._lines import LineSplitter
@@ -35,3 +37,17 @@ def test_a_line_at_the_limit_is_taken() -> None:
     lines = LineSplitter(4)
     assert lines.feed(b"12") == []
     assert lines.feed(b"34\n5678\n") == [b"1234", b"5678"]
+
+
+@pytest.mark.parametrize("size", [1, 1000])
+def test_however_small_the_pieces_of_a_line_it_takes_little_more_room_than_its_size(size: int) -> None:
+    lines, line = LineSplitter(), b"x" * 100_000
+    tracemalloc.start()
+    try:
+        for start in range(0, len(line), size):
+            assert lines.feed(line[start : start + size]) == []
+        held, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert held < 1.5 * len(line)
+    assert lines.feed(b"\n") == [line]
