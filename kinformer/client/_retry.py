@@ -1,7 +1,7 @@
 """Which failed request is tried again, how often, and after how long: a table and arithmetic. Who waits is ``_http``.
 
-The rules are client-go's (``rest.withRetry``), made stricter where it hurts: waits are jittered, nothing is tried again
-once a minute is over, and no watch and no reflector's list ever comes here, since a reflector has rules of its own.
+The rules are client-go's (``rest.withRetry``), but for this: waits are jittered; whoever is told to come back in a second
+again and again comes ever more seldom, and for a minute rather than for ten tries; and no watch and no reflector's list ever comes here, since a reflector has rules of its own.
 ``docs/reference/client.md`` shows the table.
 """
 
@@ -48,12 +48,24 @@ def _was_lost(method: str, error: BaseException) -> bool:
     return isinstance(error, TransportError) and method == "GET"
 
 
-_DOUBLING: Final = "0.25 s, doubling up to 4 s, less up to a half"
+_DOUBLING: Final = "0.25 s, doubling up to 4 s"
 
 RULES: Final = (
-    Rule("429 or 5xx with `Retry-After`", "all", 11, "what it says, and up to a tenth more", _says_when),
-    Rule("no connection was made", "all", 5, _DOUBLING, _was_not_made),
-    Rule("the connection was lost, or no answer came in time", "reads", 5, _DOUBLING, _was_lost),
+    Rule(
+        "429 or 5xx with `Retry-After`",
+        "all",
+        20,
+        f"what it says, from the third try on at least {_DOUBLING}; up to a tenth more",
+        _says_when,
+    ),
+    Rule("no connection was made", "all", 5, f"{_DOUBLING}, less up to a half", _was_not_made),
+    Rule(
+        "the connection was lost, or no answer came in time",
+        "reads",
+        5,
+        f"{_DOUBLING}, less up to a half",
+        _was_lost,
+    ),
     Rule("anything else", "all", 1, "", lambda method, error: True),  # noqa: ARG005
 )
 """The first row that covers a failure is the one that counts."""
@@ -86,5 +98,10 @@ def delay_before(attempt: int, error: BaseException, random: Random) -> float:
 
 def _longest_delay(attempt: int, error: BaseException) -> float:
     if isinstance(error, ThrottledError | ServerError) and error.retry_after is not None:
-        return error.retry_after * (1 + _TENTH)
+        least = 0.0 if attempt == 2 else _doubled(attempt - 1)
+        return max(error.retry_after, least) * (1 + _TENTH)
+    return _doubled(attempt)
+
+
+def _doubled(attempt: int) -> float:
     return min(_FIRST_DELAY * 2.0 ** (attempt - 2), _LONGEST_DELAY)

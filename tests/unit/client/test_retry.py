@@ -51,15 +51,15 @@ def test_nothing_else_is_retried(error: BaseException) -> None:
 @pytest.mark.parametrize(
     ("error", "tries"),
     [
-        (ThrottledError(429, retry_after=1.0), 11),
-        (ServerError(503, retry_after=0.0), 11),
+        (ThrottledError(429, retry_after=1.0), 20),
+        (ServerError(503, retry_after=0.0), 20),
         (TransportError("", refused=True), 5),
         (TransportError(""), 5),
         (ServerError(500), 1),
     ],
 )
 def test_a_request_is_made_as_often_as_its_row_says(error: RequestError, tries: int) -> None:
-    worth = [is_worth_retrying("GET", error, attempt=attempt, spent=0.0) for attempt in range(1, 15)]
+    worth = [is_worth_retrying("GET", error, attempt=attempt, spent=0.0) for attempt in range(1, 30)]
     assert worth.index(False) + 1 == tries
     assert not any(worth[tries:])
 
@@ -86,6 +86,31 @@ def test_what_the_server_says_is_waited_for_and_a_little_more() -> None:
     error = ThrottledError(429, retry_after=10.0)
     delays = [delay_before(2, error, Random(seed)) for seed in range(50)]
     assert 10.0 <= min(delays) < max(delays) <= 11.0
+
+
+@pytest.mark.parametrize(
+    ("said", "waits"),
+    [
+        (0.0, [0.0, 0.25, 0.5, 1.0, 2.0, 4.0, 4.0]),
+        (1.0, [1.0, 1.0, 1.0, 1.0, 2.0, 4.0, 4.0]),
+        (10.0, [10.0] * 7),
+    ],
+)
+def test_whoever_is_sent_away_again_and_again_comes_ever_more_seldom(said: float, waits: list[float]) -> None:
+    error = ThrottledError(429, retry_after=said)
+    for attempt, wait in enumerate(waits, start=2):
+        delays = [delay_before(attempt, error, Random(seed)) for seed in range(50)]
+        assert wait <= min(delays) <= max(delays) <= wait * 1.1
+
+
+@pytest.mark.parametrize("said", [0.0, 1.0, 5.0])
+def test_half_a_minute_of_throttling_is_lived_through(said: float) -> None:
+    error, spent, attempt = ThrottledError(429, retry_after=said), 0.0, 1
+    while spent < 30.0:
+        assert is_worth_retrying("POST", error, attempt=attempt, spent=spent)
+        attempt += 1
+        spent += delay_before(attempt, error, Random(attempt))
+    assert attempt <= 13
 
 
 def test_delays_double_up_to_a_bound() -> None:
