@@ -62,7 +62,7 @@ class Traits:
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """One served resource: what discovery shows and what the verbs obey. Equal when nothing differs.
+    """One served resource: what discovery shows and what the verbs obey. Equal when nothing differs, and hashable.
 
     Attributes:
         subresources: Their names, such as ``("status", "scale")``; each is served with get, patch and update, except
@@ -105,6 +105,9 @@ class Served:
         ):
             if not getattr(self, name):
                 object.__setattr__(self, name, default)
+
+    def __hash__(self) -> int:
+        return hash((self.group, self.version, self.plural))  # a schema has no hash
 
     @property
     def api_version(self) -> str:

@@ -42,7 +42,7 @@ class Objects:
                 return StoredObject(value.value, version, kind=served.kind, api_version=served.api_version)
             return StoredObject.of(show(served, decode(value)), version)
 
-        return self._views.get((value.key, value.mod_revision, version, id(served)), make)
+        return self._views.get((value.key, value.mod_revision, version, served), make)
 
     async def find(self, target: Target) -> KeyValue | None:
         """What the storage holds of an object."""

@@ -113,3 +113,12 @@ def test_a_kind_of_ones_own_can_be_registered_once() -> None:
     assert registry.find("example.dev", "v1", "things") is not None
     with pytest.raises(ValueError, match="is served already"):
         registry.register(Served("example.dev", "v1", "things", "Thing"))
+
+
+def test_entries_with_schemas_can_be_keys() -> None:
+    one, same, other = (
+        Served("example.dev", "v1", "sites", "Site", schema={"type": kind})
+        for kind in ("object", "object", "array")
+    )
+    assert {one: 1}.get(same) == 1
+    assert {one: 1}.get(other) is None
