@@ -94,7 +94,7 @@ class Catalog:
 
     def _usual(self, noun: str) -> list[ServedResource]:
         """What a name without a group may mean."""
-        found = _named(noun, _preferred(self.resources))
+        found = _preferred(_named(noun, self.resources))
         builtin = _builtin(noun)
         if builtin is None:
             return found
@@ -108,9 +108,8 @@ class Catalog:
         exactly = [
             one for one in self.resources if (one.resource.version, one.resource.group) == (version, group)
         ]
-        return _named(noun, exactly) or _named(
-            noun, _preferred(one for one in self.resources if one.resource.group == rest)
-        )
+        of_group = (one for one in self.resources if one.resource.group == rest)
+        return _named(noun, exactly) or _preferred(_named(noun, of_group))
 
     def _fails(self, group: str) -> bool:
         return any(api_version.rpartition("/")[0] == group for api_version in self.failures)

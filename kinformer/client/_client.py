@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
 
 from kinformer.client._calls import Call
 from kinformer.client._config import Config, load_config
-from kinformer.client._discovery import discover
 from kinformer.client._kubeconfig import Kubeconfig
 from kinformer.client._logs import log_call, open_log
 from kinformer.client._mapper import Mapper
@@ -65,6 +64,7 @@ class Client:
         rate_limit: RateLimit | None = None,
     ) -> None:
         # With it come httpx and tenacity: only for those who speak to a server, not for all who import kinformer.
+        from kinformer.client._discovery import discover
         from kinformer.client._http import Http
 
         if config is not None and not isinstance(config, Config | Kubeconfig | str):

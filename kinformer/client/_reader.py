@@ -120,6 +120,7 @@ class ResourceReader(Generic[T]):
 
         Raises:
             ExpiredError: The version or the token is older than what the server remembers.
+            ValueError: A limit is negative, or there is a version beside a token.
         """
         read = partial(self._page, self._target.where(namespace, labels, fields))
         page = await read(version, version_match, limit, continue_token)

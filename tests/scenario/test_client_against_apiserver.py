@@ -18,10 +18,11 @@ from kinformer.errors import (
     NotFoundError,
 )
 from kinformer.meta import EventType, Object, Resource, WatchEvent
-from kinformer.testing import AppTransport
+from kinformer.testing import AppTransport, custom_object, custom_resource_definition
 
 MAPS = Resource.builtin("ConfigMap")
 DEPLOYMENTS = Resource.builtin("Deployment")
+WIDGETS = Resource("example.dev", "v1", "widgets", "Widget")
 
 
 @asynccontextmanager
@@ -80,6 +81,34 @@ async def test_a_dry_run_leaves_nothing() -> None:
         maps = client.resource(MAPS)
         await maps.create(config_map(), dry_run=True)
         assert (await maps.list(namespace="default", labels="app=a")).items == ()
+
+
+async def test_unknown_fields_are_refused_warned_of_or_dropped(caplog: pytest.LogCaptureFixture) -> None:
+    async with running() as client:
+        schema = {"type": "object", "properties": {"spec": {"type": "object"}}}
+        definition = custom_resource_definition(WIDGETS, schema=schema)
+        await client.resource(Resource.builtin("CustomResourceDefinition")).create(definition)
+        widgets = client.resource(await client.mapper.find("widgets"))
+        with pytest.raises(BadRequestError, match='unknown field "nonsense"'):
+            await widgets.create(custom_object(WIDGETS, "a") | {"nonsense": 1}, field_validation="Strict")
+        await widgets.create(custom_object(WIDGETS, "a") | {"nonsense": 1}, field_validation="Ignore")
+        assert caplog.messages == []
+        made = await widgets.create(custom_object(WIDGETS, "b") | {"nonsense": 1}, field_validation="Warn")
+        assert "nonsense" not in made
+        assert len(caplog.messages) == 1
+        assert 'the server warns: unknown field "nonsense"' in caplog.messages[0]
+
+
+async def test_the_one_that_was_meant_is_deleted_and_waited_for_and_no_other() -> None:
+    async with running() as client:
+        maps = client.resource(MAPS).where(namespace="default")
+        old = await maps.create(config_map())
+        await maps.delete("a", uid=old.metadata.uid)
+        new = await maps.create(config_map())
+        assert await wait_for(maps, "a", is_deleted, uid=old.metadata.uid, timeout=5.0) is None
+        with pytest.raises(ConflictError):
+            await maps.delete("a", uid=old.metadata.uid)
+        assert (await maps.get("a")).metadata.uid == new.metadata.uid
 
 
 async def test_apply_makes_and_changes_and_minds_other_owners() -> None:

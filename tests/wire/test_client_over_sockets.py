@@ -18,6 +18,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from kinformer.apiserver import ApiServer
 from kinformer.client import Client, Config, Kubeconfig, Tls
 from kinformer.errors import TransportError
+from kinformer.hooks import NoHooks, RequestFinished
 from kinformer.meta import Resource, WatchEvent
 
 pytestmark = pytest.mark.wire
@@ -269,3 +270,23 @@ async def test_a_log_that_is_reset_is_told_from_one_that_ended() -> None:
         assert await anext(chunks) == b"one\n"
         with pytest.raises(TransportError, match="the connection was lost"):
             await anext(chunks)
+
+
+async def test_names_are_found_over_a_socket_in_two_requests() -> None:
+    class Ear(NoHooks):
+        def __init__(self) -> None:
+            self.paths: list[str] = []
+
+        def request_finished(self, event: RequestFinished, /) -> None:
+            self.paths.append(event.path)
+
+    ear = Ear()
+    async with (
+        ApiServer() as server,
+        server.serve() as endpoint,
+        Client(endpoint.url, hooks=ear) as client,
+        anyio.create_task_group() as tasks,
+    ):
+        for name in ("deploy", "Pod", "leases.coordination.k8s.io"):
+            tasks.start_soon(client.mapper.find, name)
+    assert ear.paths == ["/api", "/apis"]

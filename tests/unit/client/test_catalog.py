@@ -1,4 +1,8 @@
+from dataclasses import replace
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from kinformer.client import Catalog, ServedResource
 from kinformer.errors import AmbiguousError, NoMatchError, ServerError
@@ -157,3 +161,54 @@ def test_the_rest_is_found_although_something_could_not_be_read() -> None:
 def test_every_full_name_means_its_own() -> None:
     for one in CATALOG.resources:
         assert CATALOG.find(one.full_name) == one.resource
+
+
+SERVED = st.builds(
+    ServedResource,
+    st.builds(
+        Resource,
+        st.sampled_from(["", "apps", "a.dev", "v1.a.dev"]),
+        st.sampled_from(["v1", "v2"]),
+        st.sampled_from(["pods", "cats", "c"]),
+        st.sampled_from(["Pod", "Cat"]),
+    ),
+    st.sampled_from(["", "pod", "cat"]),
+    st.lists(st.sampled_from(["po", "c", "cats"]), max_size=2).map(tuple),
+)
+NOUNS = st.sampled_from(["pods", "Pods", "pod", "po", "cats", "cat", "c", "dogs"])
+RESTS = st.sampled_from(["", ".apps", ".a.dev", ".v1", ".v2.apps", ".v1.a.dev", ".v1.v1.a.dev", "."])
+
+
+@given(st.lists(SERVED, max_size=6, unique_by=lambda one: one.full_name), NOUNS, RESTS)
+def test_whatever_is_served_a_name_means_one_that_has_it_or_nothing(
+    served: list[ServedResource], noun: str, rest: str
+) -> None:
+    having = [one for one in served if has_name(one, noun.lower(), rest)]
+    match outcome(Catalog(tuple(served)), noun + rest):
+        case NoMatchError():
+            assert having == []
+        case AmbiguousError(candidates=candidates):
+            assert len(candidates) > 1
+            assert {one.full_name for one in having} >= set(candidates)
+        case found:
+            assert found in [one.resource for one in having]
+            alike = [
+                one
+                for one in having
+                if (one.resource.group, one.resource.plural) == (found.group, found.plural)
+            ]
+            in_full = [one for one in alike if has_name(replace(one, short_names=()), noun.lower(), rest)]
+            assert found == (in_full or alike)[0].resource, "its group prefers another version"
+
+
+def has_name(one: ServedResource, noun: str, rest: str) -> bool:
+    resource = one.resource
+    rests = {"", f".{resource.group}", f".{resource.version}.{resource.group}".rstrip(".")}
+    return rest in rests and noun in {resource.plural, one.singular, resource.kind.lower(), *one.short_names}
+
+
+def outcome(catalog: Catalog, name: str) -> Resource | LookupError:
+    try:
+        return catalog.find(name)
+    except LookupError as error:
+        return error
