@@ -3,6 +3,7 @@
 import json
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager
+from copy import copy
 from dataclasses import dataclass
 from itertools import repeat
 from random import Random
@@ -88,7 +89,7 @@ class ScriptedServer(httpx.AsyncBaseTransport):
                 content = body if isinstance(body, bytes) else json.dumps(body).encode()
                 return httpx.Response(code, content=content, headers=list(headers))
             case Exception() as error:
-                raise error
+                raise copy(error)  # whose traceback does not grow each time
             case Hold():
                 return await self._never()
             case steps:
@@ -120,7 +121,7 @@ class _Stream(httpx.AsyncByteStream):
                 case dict():
                     yield line(step)
                 case Exception():
-                    raise step
+                    raise copy(step)
                 case Hold():
                     await anyio.sleep_forever()
                 case delay:
