@@ -16,7 +16,7 @@ from kinformer.errors import (
 )
 from kinformer.hooks import NoHooks, ObjectQuarantined, ReflectorFailed
 from kinformer.meta import Object, ObjectKey, ObjectList, Record, Resource, WatchEvent
-from kinformer.reflector import Reflector
+from kinformer.reflector import Reflector, Source
 from kinformer.testing import (
     FakeClock,
     ListAnswer,
@@ -107,6 +107,7 @@ class Stage:
         watches: Iterable[WatchAnswer] = (),
         watch_list: bool = False,
         page_size: int = 0,
+        definitions: Source | None = None,
         random: Random | None = None,
     ) -> None:
         self.clock = FakeClock()
@@ -118,6 +119,7 @@ class Stage:
             self.sink,
             watch_list=watch_list,
             page_size=page_size,
+            definitions=definitions,
             clock=self.clock,
             random=random or Half(),
             hooks=self.hooks,

@@ -1,6 +1,5 @@
 """Whatever fails, and for however long: it recovers by itself, and asks for little meanwhile."""
 
-from collections.abc import Sequence
 from itertools import repeat
 from random import Random
 
@@ -15,7 +14,6 @@ from kinformer.errors import (
     TransportError,
     UnauthorizedError,
 )
-from kinformer.meta import WatchEvent
 from kinformer.testing import (
     HOLD,
     After,
@@ -205,24 +203,3 @@ async def test_an_outage_of_half_an_hour_takes_few_requests(
     attempts = {round(request.at, 3) for request in requests}
     assert 15 <= len(attempts) <= 50
     assert busiest_minute(requests) <= 12
-
-
-@pytest.mark.parametrize(
-    "stream",
-    [[], [added(pod("a", "101"))], [error_event(BROKEN)], [error_event(GONE)], [TransportError("reset")]],
-    ids=["closes at once", "closes after one event", "500", "410", "reset"],
-)
-@pytest.mark.parametrize("watch_list", [True, False], ids=["watch-list", "list"])
-async def test_no_server_however_sick_is_asked_more_than_twelve_times_a_minute(
-    stream: Sequence[WatchEvent | Exception], watch_list: bool
-) -> None:
-    first: list[StreamStep] = [END, *stream]
-    stage = Stage(
-        lists=repeat(EMPTY),
-        watches=repeat(first if watch_list else stream),
-        watch_list=watch_list,
-        random=Random(3),
-    )
-    requests = await stage.play(1800.0)
-    assert busiest_minute(requests) <= 12
-    assert len(requests) > 20
