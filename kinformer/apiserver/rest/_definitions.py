@@ -10,6 +10,7 @@ from kinformer.apiserver.registry import (
     CLEANUP_FINALIZER,
     DEFINITIONS,
     Served,
+    StatusError,
     prepare_definition,
     served_by,
     set_condition,
@@ -17,7 +18,7 @@ from kinformer.apiserver.registry import (
 from kinformer.apiserver.rest._objects import Objects, decode
 from kinformer.apiserver.rest._options import DeleteOptions, Target
 from kinformer.apiserver.rest._strategy import timestamp
-from kinformer.apiserver.storage import StaleError
+from kinformer.apiserver.storage import KeyValue, StaleError
 
 __all__ = ["Definitions", "is_definition"]
 
@@ -50,7 +51,45 @@ class Definitions:
         """Serve what a definition says, now that it is stored."""
         self._objects.registry.put_custom(content["metadata"]["name"], served_by(content))
 
-    async def withdraw(self, name: str) -> None:
+    async def store(self, served: Served, key: str, content: dict[str, Any], *, expected: int) -> KeyValue:
+        """Write an object; a definition is served from then on.
+
+        Raises:
+            StaleError: Somebody was faster.
+        """
+        encoded = StoredObject.encode(content)
+        if not is_definition(served):
+            return await self._objects.kv.put(key, encoded, expected=expected)
+        with self._objects.unbroken():
+            value = await self._objects.kv.put(key, encoded, expected=expected)
+            self.publish(content)
+        return value
+
+    async def remove(self, served: Served, value: KeyValue) -> int:
+        """Take an object away, and do what follows from it: a definition may go, or may wait for its last object.
+
+        Returns:
+            The revision of the removal.
+
+        Raises:
+            StaleError: Somebody was faster.
+        """
+        if not (served.is_custom or is_definition(served)):
+            return await self._delete(value)
+        with self._objects.unbroken():
+            revision = await self._delete(value)
+            if served.is_custom:
+                await self._finish(served)
+            else:
+                await self._withdraw(value.key.removeprefix(served.prefix()))
+        return revision
+
+    async def _delete(self, value: KeyValue) -> int:
+        change = await self._objects.kv.delete(value.key, expected=value.mod_revision)
+        assert change is not None  # noqa: S101 -- a missing key would have been stale
+        return change.revision
+
+    async def _withdraw(self, name: str) -> None:
         """Serve it no longer, now that it is gone, and let those have its names that waited for them (rule C-4)."""
         self._objects.registry.remove_custom(name)
         for value in (await self._objects.kv.range(self._served.prefix())).items:
@@ -75,18 +114,19 @@ class Definitions:
     async def sweep(
         self, content: dict[str, Any], delete: Callable[[Target, DeleteOptions], Awaitable[object]]
     ) -> None:
-        """Delete all objects of a definition that is being deleted, and the definition once none is left.
-
-        Cut short, it can be repeated: the next deletion of the definition, or of its last object, goes on.
-        """
+        """Delete all objects of a definition that is being deleted, and the definition once none is left."""
         custom = served_by(content, every_version=True)[0]
         found = await self._objects.kv.range(custom.prefix())
         for value in found.items:
             namespace, _, name = value.key.removeprefix(custom.prefix()).rpartition("/")
-            await delete(Target(custom, namespace, name), DeleteOptions())
-        await self.finish(custom)
+            try:
+                await delete(Target(custom, namespace, name), DeleteOptions())
+            except StatusError as error:
+                if error.code != 404:  # somebody else was faster: gone is gone
+                    raise
+        await self._finish(custom)
 
-    async def finish(self, custom: Served) -> None:
+    async def _finish(self, custom: Served) -> None:
         """Remove the definition of a resource if it is being deleted and nothing of it is left."""
         served, name = self._served, f"{custom.plural}.{custom.group}"
         while True:
@@ -109,8 +149,8 @@ class Definitions:
                         value.key, StoredObject.encode(content), expected=value.mod_revision
                     )
                 else:
-                    await self._objects.kv.delete(value.key, expected=value.mod_revision)
-                    await self.withdraw(name)
+                    await self._delete(value)
+                    await self._withdraw(name)
             except StaleError:
                 continue
             return

@@ -1,6 +1,7 @@
 """Deleter: delete and deletecollection. Rules W-16 to W-24, N-1, N-2, C-5."""
 
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any, Final
@@ -107,34 +108,28 @@ class Deleter:
     async def _mark(
         self, target: Target, value: KeyValue, old: Content, new: Content, options: DeleteOptions
     ) -> StoredObject:
+        served = target.served
         old["metadata"].pop("resourceVersion")
         if options.dry_run:
             return StoredObject.of(new, value.mod_revision)
-        if new != old:
-            value = await self._objects.kv.put(
-                value.key, StoredObject.encode(new), expected=value.mod_revision
-            )
-            if is_definition(target.served):
-                self._definitions.publish(new)
-        if is_definition(target.served):
-            await self._definitions.sweep(new, self.delete)
-        return self._objects.view(target.served, value)
+        with self._objects.unbroken() if is_definition(served) else nullcontext():
+            if new != old:
+                value = await self._definitions.store(served, value.key, new, expected=value.mod_revision)
+            if is_definition(served):
+                await self._definitions.sweep(new, self.delete)
+        return self._objects.view(served, value)
 
     async def _remove(
         self, target: Target, value: KeyValue, new: Content, options: DeleteOptions
     ) -> StoredObject | Content:
         served, version = target.served, value.mod_revision
         if not options.dry_run:
-            if served.plural == "pods" and served.group == "" and value.value != StoredObject.encode(new):
+            is_pod = served.plural == "pods" and served.group == ""
+            with self._objects.unbroken() if is_pod else nullcontext():
                 # The real server marks a pod before it removes it, and watchers see both (rule W-21).
-                value = await self._objects.kv.put(
-                    value.key, StoredObject.encode(new), expected=value.mod_revision
-                )
-            change = await self._objects.kv.delete(value.key, expected=value.mod_revision)
-            assert change is not None  # noqa: S101 -- a missing key would have been stale
-            version = change.revision
-            if served.is_custom:
-                await self._definitions.finish(served)
+                if is_pod and value.value != StoredObject.encode(new):
+                    value = await self._definitions.store(served, value.key, new, expected=value.mod_revision)
+                version = await self._definitions.remove(served, value)
         if served.traits.returns_deleted:
             return StoredObject.of({**new, "apiVersion": served.api_version}, version)
         details = {

@@ -1,7 +1,10 @@
 """Objects: the storage, seen as objects. What all verbs share."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Final
 
+import anyio
 import msgspec
 
 from kinformer.apiserver.cacher import StoredObject, Views
@@ -15,6 +18,8 @@ __all__ = ["Objects", "decode", "parse_version", "version_problem"]
 _FRESHNESS_TIMEOUT = 3.0
 """Seconds that a reader waits for a version that has not come up yet (rule L-9)."""
 
+_PATIENCE: Final = 30.0
+"""Seconds that a write and what follows from it may take, whoever does not want it any more."""
 
 _UINT64: Final = 2**64
 _LONGEST_NUMBER: Final = 100
@@ -65,6 +70,19 @@ class Objects:
         current = await self.kv.revision()
         if current < revision:
             raise future_version(revision, current)
+
+    @contextmanager
+    def unbroken(self) -> Iterator[None]:
+        """Do a write and what follows from it together: a cancellation waits for the block to end.
+
+        Raises:
+            StatusError: The storage did not answer in time: 504. How far it has come is not known.
+        """
+        with anyio.CancelScope(shield=True), self.clock.move_on_after(_PATIENCE) as patience:
+            yield
+        if patience.cancelled_caught:
+            text = f"Timeout: the storage did not answer within {_PATIENCE:.0f}s"
+            raise StatusError(504, "Timeout", text, details={})
 
 
 def decode(value: KeyValue) -> dict[str, Any]:

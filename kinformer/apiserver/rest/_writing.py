@@ -143,13 +143,7 @@ class Writer:
         if options.dry_run:
             return StoredObject.of(new, value.mod_revision)
         if _is_finished(new):
-            change = await self._objects.kv.delete(value.key, expected=value.mod_revision)
-            assert change is not None  # noqa: S101 -- a missing key would have been stale
-            if is_definition(served):
-                await self._definitions.withdraw(target.name)
-            elif served.is_custom:
-                await self._definitions.finish(served)
-            return StoredObject.of(new, change.revision)
+            return StoredObject.of(new, await self._definitions.remove(served, value))
         return self._objects.view(
             served, await self._put(served, value.key, new, expected=value.mod_revision)
         )
@@ -157,10 +151,7 @@ class Writer:
     async def _put(self, served: Served, key: str, content: Content, *, expected: int) -> KeyValue:
         group = f"{served.group}/" if served.group else ""
         stored = {**content, "apiVersion": f"{group}{served.storage_version}"}
-        value = await self._objects.kv.put(key, StoredObject.encode(stored), expected=expected)
-        if is_definition(served):
-            self._definitions.publish(content)
-        return value
+        return await self._definitions.store(served, key, stored, expected=expected)
 
     async def _admit(self, target: Target, name: str) -> None:
         """Whether something new may come into this namespace, or of this kind (rules W-7, C-5)."""
