@@ -37,8 +37,7 @@ async def running(manager: Manager, *, clock: Clock, timeout: float, grace: floa
             await _end(run, clock, grace)
         finally:
             run.scope.cancel()
-            with anyio.CancelScope(shield=True):  # its clean-up may wait for a time that only we can move
-                await _end(run, clock, grace)
+            tasks.start_soon(_see_out, run, clock, grace)
 
 
 class _Run:
@@ -73,6 +72,12 @@ async def _start(run: _Run, manager: Manager, clock: Clock, timeout: float) -> N
     except TimeoutError:
         waits = [f"{name} waits for {what}" for name, causes in manager.waits.items() for what in causes]
         raise TimeoutError(f"not started within {timeout:g} s: {'; '.join(waits)}") from None
+
+
+async def _see_out(run: _Run, clock: Clock, grace: float) -> None:
+    """Move the time while a cancelled run cleans up, which may wait for it; whatever happens to the block meanwhile."""
+    with anyio.CancelScope(shield=True):
+        await _end(run, clock, grace)
 
 
 async def _end(run: _Run, clock: Clock, grace: float) -> None:

@@ -12,7 +12,7 @@ from typing import Any, Final, Self
 import anyio
 import httpx
 from anyio.abc import TaskGroup
-from anyio.lowlevel import checkpoint
+from anyio.lowlevel import checkpoint, checkpoint_if_cancelled
 
 from kinformer.clock import Clock
 from kinformer.system_clock import SystemClock
@@ -146,6 +146,7 @@ class _Exchange(httpx.AsyncByteStream):
     async def head(self) -> tuple[int, list[tuple[bytes, bytes]]]:
         while self._status is None:
             if self._is_over:
+                await checkpoint_if_cancelled()  # what ended the application may be meant for us, too
                 raise self._broken("the application ended without a response")
             await self._changed.wait()
         return self._status, self._headers
@@ -160,6 +161,7 @@ class _Exchange(httpx.AsyncByteStream):
             if self._is_complete:
                 return
             if self._is_disconnected or self._is_over:
+                await checkpoint_if_cancelled()
                 raise self._broken("the response broke off before its end")
             await self._changed.wait()
 

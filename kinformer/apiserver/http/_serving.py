@@ -84,7 +84,7 @@ async def serve(app: ASGIApp, *, host: str = "127.0.0.1", port: int = 0) -> Asyn
         except Exception as error:  # noqa: BLE001 -- the block's own, on its way out; the task group would wrap it
             failure = error
         finally:
-            await serving.stop()
+            tasks.start_soon(serving.stop)  # which no cancellation of the block's own task may break off
     if failure is not None:
         raise failure
 
