@@ -4,6 +4,8 @@ import asyncio
 import gc
 import logging
 import threading
+import tracemalloc
+from collections.abc import Iterator
 from itertools import repeat
 
 import anyio
@@ -23,6 +25,8 @@ from tests.scenario.peers_stage import (
     Stage,
     added,
     bookmark,
+    page,
+    pod,
 )
 
 
@@ -36,6 +40,30 @@ async def test_a_body_is_decoded_when_somebody_reads_it_and_not_before() -> None
         assert (obj.metadata.name, b"1e999" in obj.raw) == ("a", True)
         with pytest.raises(DecodeError, match="out of range"):
             obj["spec"]
+
+
+async def test_a_list_of_any_length_is_read_in_the_memory_of_a_few_pages() -> None:
+    """Scenario 34: skypilot-org/skypilot#7469, kr8s-org/kr8s#727."""
+    text = {"text": "x" * 10_000}
+
+    def pages() -> Iterator[Answer]:
+        for number in range(50):
+            pods = [pod(f"p{number}-{place}", 1, annotations=text) for place in range(20)]
+            yield page(*pods, version=10, token=str(number + 1) if number < 49 else "")
+
+    server = ScriptedServer(FakeClock(), (), pages(), ())
+    async with Client(URL, transport=server) as client:
+        count = 0
+        tracemalloc.start()
+        try:
+            async for each in client.resource(PODS).pages(limit=20):
+                server.requests.clear()
+                count += len(each.items)
+            _, peak = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+    assert count == 1000  # of 10 kB each
+    assert peak < 4_000_000
 
 
 @pytest.mark.parametrize(
