@@ -29,7 +29,9 @@ Handler = Callable[[StreamReader, StreamWriter], Awaitable[None]]
 
 
 @asynccontextmanager
-async def responding(answer: Answer, context: ssl.SSLContext | None = None) -> AsyncIterator[int]:
+async def responding(
+    answer: Answer, context: ssl.SSLContext | None = None, *, port: int = 0
+) -> AsyncIterator[int]:
     """Answer requests until the block ends; gives the port. Connections are kept alive."""
 
     async def handle(reader: StreamReader, writer: StreamWriter) -> None:
@@ -38,12 +40,14 @@ async def responding(answer: Answer, context: ssl.SSLContext | None = None) -> A
             writer.write(f"HTTP/1.1 {code} X\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body)
             await writer.drain()
 
-    async with listening(handle, context) as port:
-        yield port
+    async with listening(handle, context, port=port) as found:
+        yield found
 
 
 @asynccontextmanager
-async def listening(handle: Handler, context: ssl.SSLContext | None = None) -> AsyncIterator[int]:
+async def listening(
+    handle: Handler, context: ssl.SSLContext | None = None, *, port: int = 0
+) -> AsyncIterator[int]:
     """Serve connections until the block ends; one that breaks is the client's to notice."""
 
     async def serve(reader: StreamReader, writer: StreamWriter) -> None:
@@ -56,7 +60,7 @@ async def listening(handle: Handler, context: ssl.SSLContext | None = None) -> A
 
     async with anyio.create_task_group() as tasks:
         server = await asyncio.start_server(
-            lambda reader, writer: tasks.start_soon(serve, reader, writer), "127.0.0.1", ssl=context
+            lambda reader, writer: tasks.start_soon(serve, reader, writer), "127.0.0.1", port, ssl=context
         )
         try:
             yield int(server.sockets[0].getsockname()[1])

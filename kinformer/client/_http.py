@@ -5,6 +5,7 @@ Retries are performed here and decided in ``_retry``.
 """
 
 import logging
+import ssl
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import cache
@@ -42,6 +43,9 @@ _CLOSE: Final = 5.0
 
 _LONG_WAIT: Final = 1.0
 """Seconds in line for the rate limit that are worth a line in the log."""
+
+_FAILURES: Final = (httpx.HTTPError, ssl.SSLError)
+"""What a transport raises; the latter from httpcore, where a server dislikes our certificate after the handshake."""
 
 _ERROR_BODY: Final = 1024 * 1024
 """Bytes of a refusal that are read."""
@@ -88,7 +92,7 @@ class Http:
         verify = config.tls.context() if secure else False
         try:
             pool = httpx.AsyncClient(
-                auth=Authentication(config.credentials, has_certificate=config.tls.has_certificate),
+                auth=Authentication(config.credentials),
                 headers=[("User-Agent", _user_agent()), *config.headers],
                 # The total is bounded on our clock; every watch holds a connection, so their number is not bounded.
                 timeout=httpx.Timeout(None, connect=_CONNECT),
@@ -173,7 +177,7 @@ class Http:
             with self.clock.move_on_after(self._timeout):
                 response = await pool.send(self._built(pool, call))
                 code = response.status_code
-        except (httpx.HTTPError, httpx.InvalidURL) as error:
+        except (*_FAILURES, httpx.InvalidURL) as error:
             raise _transport_error(call, error) from error
         finally:
             self._finished(call, code, started, attempt)
@@ -193,7 +197,7 @@ class Http:
                 with self.clock.move_on_after(self._timeout):
                     request = self._built(pool, call, {"Accept-Encoding": "identity"})
                     response = await pool.send(request, stream=True)
-            except (httpx.HTTPError, httpx.InvalidURL) as error:
+            except (*_FAILURES, httpx.InvalidURL) as error:
                 raise _transport_error(call, error) from error
             if response is None:
                 raise TransportError(f"{call}: no answer within {self._timeout:g} s")
@@ -272,7 +276,7 @@ class _Chunks:
         try:
             with self._clock.move_on_after(self._until - self._clock.monotonic()):
                 return await anext(self._source)
-        except httpx.HTTPError as error:
+        except _FAILURES as error:
             raise _transport_error(self._call, error) from error
         raise TransportError(f"{self._call}: the server has not ended the stream in its time")
 
@@ -285,7 +289,7 @@ class _Chunks:
                     body += chunk
                     if len(body) >= limit:
                         break
-            except httpx.HTTPError:
+            except _FAILURES:
                 pass
         return bytes(body)
 

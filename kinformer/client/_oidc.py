@@ -7,6 +7,7 @@ https://openid.net/specs/openid-connect-core-1_0.html#RefreshTokens
 
 import base64
 import logging
+import ssl
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -116,7 +117,7 @@ class OidcIssuer:
                 form, headers = self._request(provider)
                 answer = await http.post(provider.token_endpoint, data=form, headers=headers)
                 return self._understood(answer.status_code, answer.content, _decode_tokens)
-        except (httpx.HTTPError, httpx.InvalidURL) as error:
+        except (httpx.HTTPError, httpx.InvalidURL, ssl.SSLError) as error:
             advice = advice_on(error)
             # Without its cause, whose frames hold what was sent.
             raise ConfigError(f"{self} cannot be reached: {error}{advice and '; '}{advice}") from None

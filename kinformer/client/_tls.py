@@ -2,7 +2,7 @@
 
 Certificates are replaced while programs run: by kubelets, cert-manager, exec plugins. A context made here looks at its
 files before each connection, so that a new connection is made with what is there at that time (client-go reloads
-client certificates, and authorities behind its gate ``ClientsAllowCARotation``). Connections that are open stay open.
+client certificates, and authorities behind its gate ``ClientsAllowCARotation``). Connections that are open stay so.
 """
 
 import logging
@@ -17,7 +17,7 @@ from typing import Any, Final, Protocol, Self
 
 from kinformer.errors import ConfigError
 
-__all__ = ["Certificate", "Certificates", "Tls", "advice_on"]
+__all__ = ["Certificate", "Certificates", "FollowingContext", "Tls", "advice_on"]
 
 _logger: Final = logging.getLogger("kinformer.client")
 
@@ -83,7 +83,7 @@ class Tls:
         Raises:
             ConfigError: A file is missing, or is no PEM file of the right content; the message has its name.
         """
-        return _Following.of(self)
+        return FollowingContext.of(self)
 
     def read_into(self, context: ssl.SSLContext) -> None:
         """Read the files into a new client context, which stays so.
@@ -136,55 +136,63 @@ class Tls:
             ) from error
 
 
-class _Following(ssl.SSLContext):
-    """A context that makes each connection with the present files.
+class FollowingContext(ssl.SSLContext):
+    """A context that makes each connection with the present files; there is one for each state of theirs.
 
-    Invariant: ``_fresh``, or without it the context itself, is what could be read last; ``_seen`` is the stamp of what
-    was last tried.
+    Invariant of the first one, the root: ``_present`` is what could be read last, perhaps itself, and ``_seen`` the
+    stamp of what was last tried.
     """
 
     _tls: Tls
+    _root: Self
+    _present: Self
     _seen: tuple[object, ...]
-    _fresh: ssl.SSLContext | None
     _protocols: tuple[str, ...]
 
     @classmethod
     def of(cls, tls: Tls) -> Self:
-        context = cls(ssl.PROTOCOL_TLS_CLIENT)
-        context._tls, context._seen, context._fresh, context._protocols = tls, tls.stamp(), None, ()
-        tls.read_into(context)
-        return context
+        """The root, with what there is now.
+
+        Raises:
+            ConfigError: See ``Tls.context``.
+        """
+        root = cls(ssl.PROTOCOL_TLS_CLIENT)
+        root._tls, root._seen, root._protocols = tls, tls.stamp(), ()
+        root._root = root._present = root
+        tls.read_into(root)
+        return root
+
+    @property
+    def is_current(self) -> bool:
+        """Whether a new connection would be made with what those of this context were made with."""
+        return self._root._follow() is self
 
     def wrap_bio(self, *args: Any, **options: Any) -> ssl.SSLObject:
         """Begin a connection: asyncio, uvloop and anyio call it for each one."""
-        self._follow()
-        return (
-            super().wrap_bio(*args, **options)
-            if self._fresh is None
-            else self._fresh.wrap_bio(*args, **options)
-        )
+        return ssl.SSLContext.wrap_bio(self._root._follow(), *args, **options)
 
     def set_alpn_protocols(self, alpn_protocols: Iterable[str]) -> None:
         """Remember them for the contexts to come; httpcore sets them before each connection."""
-        self._protocols = tuple(alpn_protocols)
-        super().set_alpn_protocols(self._protocols)
-        if self._fresh is not None:
-            self._fresh.set_alpn_protocols(self._protocols)
+        root = self._root
+        root._protocols = tuple(alpn_protocols)
+        ssl.SSLContext.set_alpn_protocols(root._present, root._protocols)
 
-    def _follow(self) -> None:
+    def _follow(self) -> Self:
+        """The context for what there is now; only the root is asked."""
         stamp = self._tls.stamp()
-        if stamp == self._seen:
-            return
-        self._seen = stamp
-        fresh = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-        try:
-            self._tls.read_into(fresh)
-        except ConfigError as error:
-            _logger.warning("new connections go on with the old certificates: %s", error)
-            return
-        if self._protocols:
-            fresh.set_alpn_protocols(self._protocols)
-        self._fresh = fresh
+        if stamp != self._seen:
+            self._seen = stamp
+            fresh = type(self)(ssl.PROTOCOL_TLS_CLIENT)
+            fresh._root = self
+            try:
+                self._tls.read_into(fresh)
+            except ConfigError as error:
+                _logger.warning("new connections go on with the old certificates: %s", error)
+            else:
+                if self._protocols:
+                    ssl.SSLContext.set_alpn_protocols(fresh, self._protocols)
+                self._present = fresh
+        return self._present
 
 
 def advice_on(error: BaseException | None) -> str:

@@ -1,27 +1,44 @@
+import ssl
 from collections.abc import Sequence
+from typing import Any
 
 import httpx
 import pytest
 
-from kinformer.client import Anonymous, BearerToken, Credentials
+from kinformer.client import Anonymous, BearerToken, Certificate, Credentials, Tls
 from kinformer.client._auth import Authentication
 from kinformer.errors import ConfigError
+from tests.certificates import Authority
 
 
-class Answers(httpx.AsyncBaseTransport):
-    """Answers with codes, and notes what came and whether the connection was closed."""
+class Connection:
+    """What httpcore puts beside an answer."""
 
-    def __init__(self, *codes: int) -> None:
-        self.codes = list(codes)
-        self.seen: list[str | None] = []
+    def __init__(self, context: ssl.SSLContext | None) -> None:
+        self.context = context
         self.closed = 0
 
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        self.seen.append(request.headers.get("authorization"))
-        return httpx.Response(self.codes.pop(0), content=b"body", extensions={"network_stream": self})
+    def get_extra_info(self, info: str) -> Any:
+        if info != "ssl_object" or self.context is None:
+            return None
+        return self.context.wrap_bio(ssl.MemoryBIO(), ssl.MemoryBIO(), server_hostname="host")
 
     async def aclose(self) -> None:
         self.closed += 1
+
+
+class Answers(httpx.AsyncBaseTransport):
+    """Answers with codes, and notes what came."""
+
+    def __init__(self, *codes: int, connection: Connection | None = None) -> None:
+        self.codes = list(codes)
+        self.seen: list[str | None] = []
+        self.connection = connection
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        self.seen.append(request.headers.get("authorization"))
+        extensions = {} if self.connection is None else {"network_stream": self.connection}
+        return httpx.Response(self.codes.pop(0), content=b"body", extensions=extensions)
 
 
 class Changing:
@@ -36,11 +53,8 @@ class Changing:
         return self.values[0]
 
 
-async def ask(answers: Answers, credentials: Credentials, *, has_certificate: bool = False) -> httpx.Response:
-    http = httpx.AsyncClient(
-        transport=answers, auth=Authentication(credentials, has_certificate=has_certificate)
-    )
-    return await http.get("http://server")
+async def ask(answers: Answers, credentials: Credentials) -> httpx.Response:
+    return await httpx.AsyncClient(transport=answers, auth=Authentication(credentials)).get("http://server")
 
 
 @pytest.mark.parametrize(
@@ -63,16 +77,59 @@ async def test_a_refusal_is_answered_once_with_other_credentials(
     response = await ask(answers, Changing(*values))
     assert (response.status_code, response.content) == (codes[-1], b"body")
     assert answers.seen == seen
-    assert answers.closed == 0
 
 
-async def test_a_refusal_ends_the_connection_that_a_certificate_was_shown_on() -> None:
-    answers = Answers(401)
-    response = await ask(answers, Anonymous(), has_certificate=True)
-    assert (response.content, answers.closed) == (b"body", 1)
-    answers = Answers(200)
-    await ask(answers, Anonymous(), has_certificate=True)
-    assert answers.closed == 0
+class Rotating:
+    """Holds another certificate after each refusal, as a plugin does."""
+
+    def __init__(self, *pairs: Certificate) -> None:
+        self.pairs = list(pairs)
+
+    @property
+    def certificate(self) -> Certificate:
+        return self.pairs[0]
+
+    async def authorization(self, *, rejected: str | None = None) -> str:
+        if rejected is not None and len(self.pairs) > 1:
+            self.pairs.pop(0)
+        return ""
+
+
+class Kept(Connection):
+    """One that was made before anything changed."""
+
+    def __init__(self, context: ssl.SSLContext) -> None:
+        super().__init__(context)
+        self.made = super().get_extra_info("ssl_object")
+
+    def get_extra_info(self, info: str) -> Any:
+        return self.made
+
+
+async def test_connections_that_were_made_with_another_certificate_are_closed_after_a_refusal(
+    authority: Authority,
+) -> None:
+    rotating = Rotating(*(Certificate(*authority.sign(name)) for name in ("one", "two")))
+    answers = Answers(401, 401, 200)
+    answers.connection = Kept(Tls(certificates=rotating).context())
+    response = await ask(answers, rotating)
+    assert (response.status_code, answers.connection.closed) == (200, 2)
+
+
+@pytest.mark.parametrize("is_encrypted", [True, False])
+async def test_a_refusal_on_a_connection_that_is_up_to_date_is_final(is_encrypted: bool) -> None:
+    connection = Connection(Tls().context() if is_encrypted else None)
+    answers = Answers(401, connection=connection)
+    response = await ask(answers, Anonymous())
+    assert (response.status_code, response.content, connection.closed) == (401, b"body", 0)
+
+
+async def test_connections_that_are_never_up_to_date_are_not_tried_for_ever(authority: Authority) -> None:
+    rotating = Rotating(*(Certificate(*authority.sign(name)) for name in ("one", "two")))
+    answers = Answers(*[401] * 100)
+    answers.connection = Kept(Tls(certificates=rotating).context())
+    assert (await ask(answers, rotating)).status_code == 401
+    assert len(answers.seen) == 17
 
 
 @pytest.mark.parametrize("secret", ["hunter2\n", "hünter2", "hunter2\x00"])

@@ -6,7 +6,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import serialization
 
 from kinformer.client import Certificate, Tls
-from kinformer.client._tls import advice_on
+from kinformer.client._tls import FollowingContext, advice_on
 from kinformer.errors import ConfigError
 from tests.certificates import Authority, Pair
 
@@ -194,6 +194,25 @@ def test_whoever_knows_the_certificate_is_asked_before_each_connection(
     assert shake(context, server) == "one"
     rotating.certificate = Certificate(*authority.sign("two"))
     assert shake(context, server) == "two"
+
+
+def test_a_connection_knows_whether_another_one_would_be_made_alike(authority: Authority) -> None:
+    rotating = Rotating(None)
+    root = FollowingContext.of(Tls(certificates=rotating))
+
+    def connect() -> FollowingContext:
+        made = root.wrap_bio(ssl.MemoryBIO(), ssl.MemoryBIO(), server_hostname="host").context
+        assert isinstance(made, FollowingContext)
+        return made
+
+    made = [connect()]
+    moments = [[context.is_current for context in made]]
+    one, bad = Certificate(*authority.sign("one")), Certificate("not", "pem")
+    for rotating.certificate in (one, bad, None):
+        moments.append([context.is_current for context in made])
+        made.append(connect())
+    # What is bad changes nothing; what comes back is new all the same.
+    assert moments == [[True], [False], [False, True], [False, False, False]]
 
 
 def test_protocols_that_were_asked_for_hold_for_the_certificates_to_come(
