@@ -119,3 +119,16 @@ async def test_no_failure_makes_more_than_twelve_requests_in_a_minute(
 
     assert await waiting.run("Ready", time, timeout=600.0) == "still waiting"
     assert 5 <= len(script.requests) <= 12
+
+
+async def test_a_watch_that_told_something_before_it_ended_is_opened_again_soon(script: Any) -> None:
+    script.answer(page(pod(), version="1"))
+    for number in range(2, 8):
+        script.stream().send(event("MODIFIED", pod(str(number), "False")), None)
+    script.stream().send(event("MODIFIED", pod("8", "True")))
+    waiting = Waiting(script)
+
+    async def time() -> None:
+        await waiting.clock.advance(6.0)
+
+    assert (await waiting.run("Ready", time)).metadata.resource_version == "8"
