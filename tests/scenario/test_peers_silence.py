@@ -7,6 +7,7 @@ import httpx
 import pytest
 
 from kinformer.hooks import ReflectorListed
+from kinformer.reflector import Ages
 from kinformer.testing import HOLD, settle
 from tests.scenario.peers_stage import (
     Answer,
@@ -176,6 +177,7 @@ async def test_how_long_nothing_has_arrived_can_be_read_off() -> None:
     async with stage.running(70.0):
         assert stage.true() == {"Synced"}
         await stage.clock.advance(530.0)
+        assert stage.informer.ages == Ages(600.0, 600.0)  # since the last object, and since the last bookmark
         gone = stage.informer.conditions["Disconnected"]
         assert (gone.status, gone.since) == (True, 75.0)
         assert "no route" in gone.message
