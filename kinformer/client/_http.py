@@ -303,6 +303,10 @@ def _transport_error(call: Call, error: Exception) -> TransportError:
     refused = isinstance(error, httpx.ConnectError | httpx.ConnectTimeout | httpx.PoolTimeout)
     what = "the server cannot be reached" if refused else "the connection was lost"
     advice = advice_on(error)
+    reason: BaseException | None = error
+    while reason is not None:  # its frames hold the headers, and some tools show what is in frames
+        reason = reason.with_traceback(None)
+        reason = reason.__cause__ or reason.__context__
     return TransportError(
         f"{call}: {what}: {str(error) or type(error).__name__}{advice and '; '}{advice}", refused=refused
     )
