@@ -6,7 +6,7 @@ from datetime import datetime
 from functools import partial
 from random import Random
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, overload
 
 from kinformer.client._calls import Call
 from kinformer.client._config import Config, load_config
@@ -50,6 +50,9 @@ class Client:
         hooks: Hear of each try and of the server's warnings.
         rate_limit: How many requests the client may make; ``None`` for no bound. Each try of each request takes its turn,
             first come, first served, before its ``timeout`` begins; watches do not count (as in client-go).
+        streaming: Whose HTTP carries lists, watches and all else that is read: ``"kinformer"`` is our own transport, which
+            is several times cheaper for each event, ``"httpx"`` is that of httpx, which carries all else in any case, and
+            everything where there is a proxy. It says nothing where a ``transport`` is given.
     """
 
     def __init__(
@@ -62,6 +65,7 @@ class Client:
         random: Random | None = None,
         hooks: Hooks | None = None,
         rate_limit: RateLimit | None = None,
+        streaming: Literal["kinformer", "httpx"] = "kinformer",
     ) -> None:
         # With it come httpx and tenacity: only for those who speak to a server, not for all who import kinformer.
         from kinformer.client._discovery import discover
@@ -75,6 +79,8 @@ class Client:
             raise TypeError(
                 f"rate_limit={rate_limit!r} must be a RateLimit(rate, burst), or None for no bound"
             )
+        if streaming not in {"kinformer", "httpx"}:
+            raise ValueError(f"streaming={streaming!r} must be 'kinformer' or 'httpx'")
         self._given = Config(config) if isinstance(config, str) else config
         self._config = self._given if isinstance(self._given, Config) else None
         self._clock = clock or SystemClock()
@@ -85,6 +91,7 @@ class Client:
             random=random or Random(),  # noqa: S311 -- spreads retries, keeps no secret
             hooks=hooks or NoHooks(),
             rate_limit=rate_limit,
+            streaming=streaming,
         )
         self._mapper = Mapper(partial(discover, self._http), clock=self._clock)
         self._is_entered = False

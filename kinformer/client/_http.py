@@ -12,7 +12,7 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from random import Random
 from typing import Any, Final
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 import anyio
 import httpx
@@ -25,10 +25,11 @@ from kinformer.client._rate_limit import RateLimit
 from kinformer.client._retry import delay_before, is_worth_retrying
 from kinformer.client._status import from_response
 from kinformer.client._tls import advice_on
+from kinformer.client._transports import Streaming, transport_for
 from kinformer.client._turns import Turns
 from kinformer.client._warnings import Warnings
 from kinformer.clock import Clock
-from kinformer.errors import ClosedError, ConfigError, RequestError, TransportError
+from kinformer.errors import ClosedError, RequestError, TransportError
 from kinformer.hooks import Hooks, RequestFinished
 
 __all__ = ["Http"]
@@ -50,8 +51,6 @@ _FAILURES: Final = (httpx.HTTPError, ssl.SSLError)
 _ERROR_BODY: Final = 1024 * 1024
 """Bytes of a refusal that are read."""
 
-_LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
-
 
 class Http:
     """The connection pool of one client, open between ``open`` and ``aclose``, once."""
@@ -65,8 +64,10 @@ class Http:
         random: Random,
         hooks: Hooks,
         rate_limit: RateLimit | None = None,
+        streaming: Streaming = "kinformer",
     ) -> None:
         self._transport = transport
+        self._streaming: Final = streaming
         self._timeout = timeout
         self._random = random
         self._hooks = hooks
@@ -84,31 +85,20 @@ class Http:
         Raises:
             ConfigError: A file of the TLS settings, or the proxy, cannot be used.
         """
-        secure = config.url.startswith("https:")
-        if secure and not config.tls.verify:
+        if config.url.startswith("https:") and not config.tls.verify:
             _logger.warning(
                 "the certificate of %s is not verified: anybody in between can read and write", config.url
             )
-        verify = config.tls.context() if secure else False
-        try:
-            pool = httpx.AsyncClient(
-                auth=Authentication(config.credentials),
-                headers=[("User-Agent", _user_agent()), *config.headers],
-                # The total is bounded on our clock; every watch holds a connection, so their number is not bounded.
-                timeout=httpx.Timeout(None, connect=_CONNECT),
-                limits=httpx.Limits(
-                    max_connections=None, max_keepalive_connections=20, keepalive_expiry=60.0
-                ),
-                verify=verify,
-                proxy=config.proxy or None,
-                trust_env=urlsplit(config.url).hostname not in _LOOPBACK,
-                transport=self._transport,
-            )
-        except (ValueError, ImportError, httpx.InvalidURL) as error:  # a scheme, a missing library, or no URL
-            where = (
-                "the configuration" if config.proxy else "$HTTPS_PROXY, $HTTP_PROXY, $ALL_PROXY or $NO_PROXY"
-            )
-            raise ConfigError(f"the proxy that {where} names cannot be used: {error}") from error
+        transport = self._transport
+        if transport is None:
+            transport = transport_for(config, streaming=self._streaming, clock=self.clock)
+        pool = httpx.AsyncClient(
+            auth=Authentication(config.credentials),
+            headers=[("User-Agent", _user_agent()), *config.headers],
+            timeout=httpx.Timeout(None, connect=_CONNECT),  # the total is bounded on our clock
+            trust_env=False,  # what counts of it is in the transport
+            transport=transport,
+        )
         if config.tls.server_name:
             self._extensions = {"sni_hostname": config.tls.server_name}
         await pool.__aenter__()
@@ -265,7 +255,10 @@ class _Chunks:
 
     def __init__(self, call: Call, response: httpx.Response, clock: Clock, until: float) -> None:
         self._call = call
-        self._source = response.aiter_bytes()
+        # Straight from the transport, unless httpx has to unpack it: its own layers cost as much as the reading.
+        is_packed = response.headers.get("content-encoding", "identity") != "identity"
+        assert isinstance(response.stream, httpx.AsyncByteStream)  # noqa: S101 -- an async client's
+        self._source = response.aiter_bytes() if is_packed else aiter(response.stream)
         self._clock = clock
         self._until = until
 

@@ -44,6 +44,9 @@ ANEW = {
 ON = {**ANEW, Phase.WATCH: "WATCH"}
 """The same, but a watch goes on from where it was."""
 
+AT_ONCE = {**ON, Phase.LIST: "LIST WATCH", Phase.PAGE: "PAGE PAGE WATCH"}
+"""The same, where the client makes a request again by itself: an old connection ended, and nothing had come back on it."""
+
 AT_THE_LATEST = {
     Phase.LIST: "LIST WATCH",
     Phase.PAGE: "LIST WATCH",
@@ -56,9 +59,9 @@ AT_THE_LATEST = {
 @pytest.mark.parametrize(
     ("fault", "then", "within"),
     [
-        (Cut(), ON, 5.0),
+        (Cut(), AT_ONCE, 5.0),
         (Cut(LINE), ON, 5.0),
-        (Reset(), ON, 5.0),
+        (Reset(), AT_ONCE, 5.0),
         (Reset(LINE), ON, 5.0),
         (Freeze(), ON, 75.0),
         (Freeze(LINE), ON, 77.0),

@@ -1,0 +1,45 @@
+"""The proxy that the environment names for a server, by the rules that Go and curl have in common.
+
+``HTTPS_PROXY`` or ``HTTP_PROXY``, by the scheme of the server, else ``ALL_PROXY``, in small letters too; not for what
+``NO_PROXY`` lists: hosts, which stand for what is below them, also with a port; networks such as ``10.0.0.0/8``; ``*``.
+On macOS and Windows the system's settings count where the environment says nothing.
+"""
+
+from collections.abc import Iterable
+from ipaddress import ip_address, ip_network
+from typing import Final
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
+
+__all__ = ["environment_proxy"]
+
+_LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
+
+
+def environment_proxy(url: str) -> str:
+    """The URL of the proxy through which ``url`` is reached, or ``""`` for none; never one for this machine itself."""
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    if host in _LOOPBACK:
+        return ""
+    settings = getproxies()
+    proxy = settings.get(parts.scheme) or settings.get("all", "")
+    place = f"{host}:{parts.port or (443 if parts.scheme == 'https' else 80)}"
+    if not proxy or proxy_bypass(place) or _is_within(host, settings.get("no", "").split(",")):
+        return ""
+    return proxy if "://" in proxy else f"http://{proxy}"
+
+
+def _is_within(host: str, names: Iterable[str]) -> bool:
+    """Whether the host is an address in one of the networks among the names; the standard library knows no networks."""
+    try:
+        address = ip_address(host)
+    except ValueError:
+        return False
+    for name in names:
+        try:
+            if address in ip_network(name.strip(), strict=False):
+                return True
+        except ValueError:
+            continue
+    return False
