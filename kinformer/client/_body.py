@@ -5,7 +5,7 @@ from typing import Any, ClassVar, Final, NamedTuple, Protocol
 
 import msgspec
 
-from kinformer.meta import Object, ObjectKey, Resource
+from kinformer.meta import Object, ObjectKey, OpenApiModel, Resource, openapi_content
 
 __all__ = ["Body", "Dataclass", "EncodedBody", "PydanticModel", "encode_body", "encode_patch"]
 
@@ -23,10 +23,11 @@ class Dataclass(Protocol):
     __dataclass_fields__: ClassVar[dict[str, Any]]
 
 
-Body = Object | Mapping[str, Any] | msgspec.Struct | Dataclass | PydanticModel
+Body = Object | Mapping[str, Any] | msgspec.Struct | Dataclass | PydanticModel | OpenApiModel
 """What can be written: a handle, JSON-like content, or a model whose JSON form is that of the object.
 
-A model is written with ``None`` as it encodes it: msgspec sends ``null``, pydantic models leave it out.
+A model is written with ``None`` as it encodes it: msgspec sends ``null``, pydantic models and those of
+kubernetes-asyncio leave it out.
 """
 
 
@@ -97,7 +98,7 @@ def _encode(body: object) -> bytes:
     dump = getattr(body, "model_dump_json", None)
     if dump is not None:
         return str(dump(by_alias=True, exclude_none=True)).encode()
-    return msgspec.json.encode(dict(body) if isinstance(body, Mapping) else body)
+    return msgspec.json.encode(dict(body) if isinstance(body, Mapping) else body, enc_hook=openapi_content)
 
 
 def _completed(content: bytes, resource: Resource) -> bytes:

@@ -8,6 +8,7 @@ from kinformer.meta._keys import ObjectKey
 from kinformer.meta._labels import LabelOperator, LabelRequirement, LabelSelector
 from kinformer.meta._metadata import ObjectMeta, OwnerReference, WireMetadata, decode_metadata
 from kinformer.meta._objects import Object, Record
+from kinformer.meta._openapi_models import OpenApiModel, openapi_content
 from kinformer.meta._prune import prune_managed_fields
 from kinformer.meta._resources import Resource
 from kinformer.meta._versions import ANY, LATEST, is_at_least
@@ -30,6 +31,7 @@ __all__ = [
     "ObjectKey",
     "ObjectList",
     "ObjectMeta",
+    "OpenApiModel",
     "OwnerReference",
     "Record",
     "Resource",
@@ -37,5 +39,6 @@ __all__ = [
     "WireMetadata",
     "decode_metadata",
     "is_at_least",
+    "openapi_content",
     "prune_managed_fields",
 ]

@@ -14,6 +14,7 @@ from kinformer.errors import DecodeError
 from kinformer.meta._frozen import FrozenDict
 from kinformer.meta._keys import ObjectKey
 from kinformer.meta._metadata import ObjectMeta, decode_metadata
+from kinformer.meta._openapi_models import is_openapi_model, openapi_decoder
 from kinformer.meta._resources import Resource
 
 __all__ = ["Object", "Record"]
@@ -182,7 +183,11 @@ class Object:
         return (found.kind, found.api_version) == (self.kind, self.api_version)
 
     def decode(self, model: type[T]) -> T:
-        """Decode into a type: a msgspec ``Struct``, dataclass, ``TypedDict``, or a pydantic model.
+        """Decode into a type.
+
+        Args:
+            model: A msgspec ``Struct``, a dataclass, a ``TypedDict``, a pydantic model, or a model of kubernetes-asyncio
+                or the official client, such as ``V1Pod``.
 
         Raises:
             DecodeError: The object does not fit the type; the message has the path and the reason.
@@ -234,4 +239,6 @@ def _beginnings_of(resource: Resource) -> tuple[bytes, ...]:
 @cache
 def _decoder_of(model: type) -> Any:
     """The function from JSON bytes to ``model``, made once for each type."""
+    if is_openapi_model(model):
+        return openapi_decoder(model)
     return getattr(model, "model_validate_json", None) or msgspec.json.Decoder(model).decode

@@ -1,5 +1,6 @@
 import json
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
@@ -106,3 +107,18 @@ def test_a_patch_of_the_wrong_shape_is_refused() -> None:
         encode_patch({"spec": None}, is_list=True)
     with pytest.raises(ValueError, match="must be a mapping or a model of what changes, not list"):
         encode_patch([{"op": "remove", "path": "/spec"}], is_list=False)
+
+
+def test_a_model_of_kubernetes_asyncio_is_written_without_what_it_does_not_say() -> None:
+    from kubernetes_asyncio.client import V1Container, V1ObjectMeta, V1Pod, V1PodSpec
+
+    meta = V1ObjectMeta(name="a", namespace="b", creation_timestamp=datetime(2026, 1, 1, tzinfo=UTC))
+    pod = V1Pod(metadata=meta, spec=V1PodSpec(containers=[V1Container(name="c")]))
+    body = encode_body(pod, Resource.builtin("Pod"))
+    assert body.key == ObjectKey("b", "a")
+    assert json.loads(body.content) == {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "a", "namespace": "b", "creationTimestamp": "2026-01-01T00:00:00Z"},
+        "spec": {"containers": [{"name": "c"}]},
+    }
