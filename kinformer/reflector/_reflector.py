@@ -68,7 +68,7 @@ class Reflector:
 
     Nothing but cancellation ends ``run``: a missing permission, a missing CRD or an outage is reported in
     ``conditions``, logged, given to the hooks, and tried again until it is over. Only an exception out of the sink or
-    a hook, which is a programming error, passes through.
+    a hook, which is a programming error, passes through, and where snapshots are checked, the news that one is wrong.
 
     Invariant: state is whole at every await, so that ``run`` may be called again after a cancelled one and goes on
     from the last version.
@@ -81,8 +81,8 @@ class Reflector:
             do not disturb the rhythm.
         watch_list: Whether to try a watch-list at the start of each cycle, before a LIST.
         page_size: The ``limit`` of each LIST; ``0`` leaves the choice to client-go's rules.
-        check_snapshots: Whether to compare what is in the sink after each snapshot with an exact LIST of its version, which
-            costs one more request; for tests and canaries.
+        check_snapshots: Whether to compare what each snapshot put into the sink with an exact LIST of its version, which costs
+            one more request; for tests and canaries.
         definitions: The CustomResourceDefinitions, or only that of this kind. Where they are given, and may be watched,
             a kind that is missing is asked for as soon as it is defined, and otherwise less often. They are watched
             only while the kind is missing; where that is refused, it is asked for every ten seconds, as without them.
