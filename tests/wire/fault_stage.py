@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from random import Random
-from typing import Final
+from typing import Final, Literal, TypeAlias
 
 import anyio
 from anyio.lowlevel import checkpoint
@@ -27,6 +27,11 @@ from tests.wire.fault_proxy import Answer, Exchange, FaultProxy, Phase
 PODS = Resource.builtin("Pod")
 REFUSAL = Answer(400)
 """How a server that knows no watch-lists answers one."""
+
+Streaming: TypeAlias = Literal["kinformer", "httpx"]
+"""Whose transport carries what is read."""
+
+TRANSPORTS: Final[tuple[Streaming, ...]] = ("kinformer", "httpx")
 
 _TURNS: Final = 10
 """Turns of the event loop before a pause, each with a look at all sockets."""
@@ -200,11 +205,11 @@ class Site:
 
 
 @asynccontextmanager
-async def site(clock: FakeClock) -> AsyncIterator[Site]:
+async def site(clock: FakeClock, *, streaming: Streaming = "kinformer") -> AsyncIterator[Site]:
     """An informer behind a proxy; the proxy leads nowhere yet, and nothing runs."""
     proxy, diary = FaultProxy(), Diary(clock)
     try:
-        async with Client(proxy.url, clock=clock, hooks=diary) as client:
+        async with Client(proxy.url, clock=clock, hooks=diary, streaming=streaming) as client:
             yield Site(proxy, client, clock, diary)
     finally:
         proxy.close()

@@ -6,7 +6,7 @@ import pytest
 
 from kinformer.testing import FakeClock
 from tests.wire.fault_proxy import Break, Cut, Freeze, Garble, Phase, Reset
-from tests.wire.fault_stage import REFUSAL, Site, serving, site
+from tests.wire.fault_stage import REFUSAL, TRANSPORTS, Site, Streaming, serving, site
 
 pytestmark = pytest.mark.wire
 
@@ -23,43 +23,63 @@ def error(code: int, reason: str, **details: int) -> bytes:
 
 
 @pytest.mark.parametrize(
-    ("fault", "resumes", "within"),
+    ("fault", "streaming", "resumes", "within"),
     [
-        (Cut(), True, 2.0),
-        (Cut(LINE), True, 2.0),
-        (Reset(), True, 2.0),
-        (Reset(LINE), True, 2.0),
-        (Freeze(), True, 75.0),
-        (Freeze(LINE), True, 75.0),
+        (Cut(), "kinformer", True, 2.0),
+        (Cut(LINE), "kinformer", True, 2.0),
+        (Cut(LINE), "httpx", True, 2.0),
+        (Reset(), "kinformer", True, 2.0),
+        (Reset(LINE), "kinformer", True, 2.0),
+        (Reset(LINE), "httpx", True, 2.0),
+        (Freeze(), "kinformer", True, 75.0),
+        (Freeze(LINE), "kinformer", True, 75.0),
+        (Freeze(LINE), "httpx", True, 75.0),
+        (Garble(LINE), "kinformer", False, 2.0),
+    ],
+    ids=[
+        "cut",
+        "cut in a line",
+        "cut in a line, with httpx",
+        "reset",
+        "reset in a line",
+        "reset in a line, with httpx",
+        "half-open",
+        "half-open in a line",
+        "half-open in a line, with httpx",
+        "garbled",
+    ],
+)
+async def test_a_connection_that_fails_costs_few_requests_and_nothing_is_missed(
+    fault: Break | Garble, streaming: Streaming, resumes: bool, within: float
+) -> None:
+    await play(fault, resumes=resumes, within=within, streaming=streaming)
+
+
+@pytest.mark.parametrize(
+    ("line", "resumes", "within"),
+    [
         (error(410, "Expired"), False, 2.0),
         (error(429, "TooManyRequests", retryAfterSeconds=7), True, 7.0),
         (error(500, "InternalError"), False, 2.0),
         (error(503, "ServiceUnavailable"), False, 2.0),
         (b"}garbage{", False, 2.0),
-        (Garble(LINE), False, 2.0),
     ],
-    ids=[
-        "cut",
-        "cut in a line",
-        "reset",
-        "reset in a line",
-        "half-open",
-        "half-open in a line",
-        "410",
-        "429",
-        "500",
-        "503",
-        "a garbage line",
-        "a garbled event",
-    ],
+    ids=["410", "429", "500", "503", "garbage"],
 )
-async def test_one_that_strikes_a_watch_costs_few_requests_and_nothing_is_missed(
-    fault: Break | Garble | bytes, resumes: bool, within: float
+async def test_a_line_that_is_no_event_costs_few_requests_and_nothing_is_missed(
+    line: bytes, resumes: bool, within: float
 ) -> None:
+    await play(line, resumes=resumes, within=within)
+
+
+async def play(
+    fault: Break | Garble | bytes, *, resumes: bool, within: float, streaming: Streaming = "kinformer"
+) -> None:
+    """Let a fault strike a watch that came of a watch-list, and one that came of a list, and follow what happens on."""
     clock = FakeClock()
     async with serving(clock, "a", "b", "c") as server:
         for cycle in CYCLES:
-            async with site(clock) as stage:
+            async with site(clock, streaming=streaming) as stage:
                 if "LIST" in cycle:
                     stage.proxy.always(Phase.STREAM, REFUSAL)
                 async with stage.following(server):
@@ -81,7 +101,10 @@ def strike(stage: Site, fault: Break | Garble | bytes) -> None:
         stage.stream.strike(fault)
 
 
-async def test_an_object_of_six_megabytes_passes_in_a_list_a_watch_list_and_a_watch() -> None:
+@pytest.mark.parametrize("streaming", TRANSPORTS)
+async def test_an_object_of_six_megabytes_passes_in_a_list_a_watch_list_and_a_watch(
+    streaming: Streaming,
+) -> None:
     clock = FakeClock()
     async with serving(clock, "large", "small") as server:
         for number in range(3):
@@ -89,7 +112,7 @@ async def test_an_object_of_six_megabytes_passes_in_a_list_a_watch_list_and_a_wa
             value = {"op": "add", "path": "/spec/containers/0/args/-", "value": "x" * 2 * 1024 * 1024}
             await server.pods.patch("default/large", [*argument, value], kind="json")
         for cycle in CYCLES:
-            async with site(clock) as stage:
+            async with site(clock, streaming=streaming) as stage:
                 if "LIST" in cycle:
                     stage.proxy.always(Phase.STREAM, REFUSAL)
                 async with stage.following(server):

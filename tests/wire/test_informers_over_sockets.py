@@ -11,6 +11,7 @@ from kinformer.informer import SharedInformer
 from kinformer.meta import Resource
 from kinformer.system_clock import SystemClock
 from kinformer.testing import pod
+from tests.wire.fault_stage import TRANSPORTS, Streaming
 
 pytestmark = pytest.mark.wire
 
@@ -20,9 +21,14 @@ DESCRIPTORS = Path("/proc/self/fd")
 
 @pytest.mark.skipif(not DESCRIPTORS.exists(), reason="this system does not list the open files of a process")
 @pytest.mark.parametrize("waits", [True, False], ids=["synced", "at once"])
-async def test_informers_that_start_and_stop_leave_no_socket_open(waits: bool) -> None:
+@pytest.mark.parametrize("streaming", TRANSPORTS)
+async def test_informers_that_start_and_stop_leave_no_socket_open(streaming: Streaming, waits: bool) -> None:
     """Scenario 35: kubernetes-client/python#545, jupyterhub/kubespawner#165."""
-    async with ApiServer() as server, server.serve() as endpoint, Client(endpoint.url) as client:
+    async with (
+        ApiServer() as server,
+        server.serve() as endpoint,
+        Client(endpoint.url, streaming=streaming) as client,
+    ):
         await client.resource(PODS).create(pod("a"))
 
         async def start_and_stop(times: int) -> int:
