@@ -71,14 +71,11 @@ class FactoryMachine(RuleBasedStateMachine):
         self.holders: list[Holder] = []
         self.let_go: list[Holder] = []
         self.task: asyncio.Task[None] | None = None
+        self.has_ended = False
 
     @property
     def runs(self) -> bool:
-        return self.task is not None and not self.task.done()
-
-    @property
-    def has_ended(self) -> bool:
-        return self.task is not None and self.task.done()
+        return self.task is not None and not self.has_ended
 
     @rule(wish=st.sampled_from(WISHES), resync=st.sampled_from([0.0, 0.0, 5.0]))
     def acquire(self, wish: tuple[str, dict[str, Any]], resync: float) -> None:
@@ -144,6 +141,7 @@ class FactoryMachine(RuleBasedStateMachine):
     def end_it(self) -> None:
         assert self.task is not None
         self.task.cancel()
+        self.has_ended = True
 
     @rule()
     def rest(self) -> None:
@@ -152,6 +150,7 @@ class FactoryMachine(RuleBasedStateMachine):
     @invariant()
     def what_is_held_runs_and_nothing_else(self) -> None:
         self.rest()
+        assert self.task is None or self.task.done() == self.has_ended
         held = {holder.name: holder for holder in self.holders}
         assert len(self.factory._held) == len(held)
         for holder in held.values():

@@ -9,14 +9,29 @@ from typing import Any, TypeVar
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from kinformer.apiserver.storage import Batch, CompactedError, MemoryKV, Watch
 from kinformer.testing import settle
 
 T = TypeVar("T")
 
-KEYS = st.sampled_from(["/a/1", "/a/1", "/b/1"])
+STEPS = [
+    "write",
+    "write",
+    "delete",
+    "write elsewhere",
+    "write elsewhere",
+    "compact",
+    "read",
+    "read",
+    "read",
+    "read",
+    "ask for progress",
+    "give up",
+    "rest",
+    "rest",
+]
 PREFIXES = st.sampled_from(["/a/", "/b/", "/"])
 
 
@@ -36,7 +51,7 @@ class Follower:
 class MemoryWatchesMachine(RuleBasedStateMachine):
     """Followers that read one batch at a time, or do not, or give up in the midst of waiting."""
 
-    @initialize(history=st.integers(2, 12), first=st.sampled_from([1, 50]))
+    @initialize(history=st.sampled_from([2, 12, 20]), first=st.sampled_from([1, 50]))
     def begin(self, history: int, first: int) -> None:
         self.runner = asyncio.Runner()
         self.stack = AsyncExitStack()
@@ -56,6 +71,9 @@ class MemoryWatchesMachine(RuleBasedStateMachine):
         return self.kv._core.compacted
 
     @rule(prefix=PREFIXES, back=st.integers(-3, 15))
+    def open_one(self, prefix: str, back: int) -> None:
+        self.open(prefix, back)
+
     def open(self, prefix: str, back: int) -> None:
         start = max(1, self.now + 1 - back)
         cm = self.kv.watch(prefix, start)
@@ -65,55 +83,64 @@ class MemoryWatchesMachine(RuleBasedStateMachine):
         elif len(self.followers) < 4:
             self.followers.append(Follower(at_once(self.stack.enter_async_context(cm)), prefix, start))
 
-    @rule(keys=st.lists(KEYS, min_size=1, max_size=6), deletes=st.booleans(), rests=st.booleans())
-    def write(self, keys: list[str], deletes: bool, rests: bool) -> None:
-        for key in keys:
-            if not deletes:
-                at_once(self.kv.put(key, b""))
-            elif at_once(self.kv.delete(key)) is None:
-                continue
-            self.log.append(key)
-            for one in self.followers:
-                if one.is_idle and one.floor <= self.now and key.startswith(one.prefix):
-                    one.is_idle, one.floor = False, self.now
-        if rests:
-            self.rest()
+    @rule(steps=st.lists(st.tuples(st.sampled_from(STEPS), st.integers(0, 3)), min_size=4, max_size=16))
+    def go_on(self, steps: list[tuple[str, int]]) -> None:
+        if len(self.followers) < 2:
+            self.open("/a/", 0)
+            self.open("/b/", 0)
+        for step, number in steps:
+            match step:
+                case "compact":
+                    self.compact(self.now - 4 * number)
+                case "write":
+                    self.change(f"/{'aab'[number % 3]}/1")
+                case "delete":
+                    self.change("/a/1", is_deleted=True)
+                case "write elsewhere":
+                    for _ in range(number * 8):
+                        self.change("/c/1")
+                case "rest":
+                    self.rest()
+                case "read":
+                    for one in self.followers[: number + 1]:
+                        one.task = one.task or self.runner.get_loop().create_task(anext_of(one.watch))
+                case "ask for progress":
+                    for one in self.followers[: number + 1]:
+                        one.watch.request_progress()
+                        one.wants_progress = True
+                        self.wake(one)
+                case _:
+                    self.give_up(self.followers[: number + 1])
 
-    @rule(back=st.integers(0, 15))
-    def compact(self, back: int) -> None:
-        revision = self.now - back
+    def compact(self, revision: int) -> None:
         if revision > self.compacted:
             at_once(self.kv.compact(revision))
             self.asked = revision
 
-    @precondition(lambda self: self.followers)
-    @rule(data=st.data(), rests=st.booleans())
-    def read(self, data: st.DataObject, rests: bool) -> None:
-        one = data.draw(st.sampled_from(self.followers))
-        if one.task is None:
-            one.task = self.runner.get_loop().create_task(anext_of(one.watch))
-        if rests:
-            self.rest()
+    def change(self, key: str, *, is_deleted: bool = False) -> None:
+        if not is_deleted:
+            at_once(self.kv.put(key, b""))
+        elif at_once(self.kv.delete(key)) is None:
+            return
+        self.log.append(key)
+        for one in self.followers:
+            if one.is_idle and one.floor <= self.now and key.startswith(one.prefix):
+                one.is_idle, one.floor = False, self.now
 
-    @precondition(lambda self: self.followers)
-    @rule(data=st.data())
-    def ask_for_progress(self, data: st.DataObject) -> None:
-        one = data.draw(st.sampled_from(self.followers))
-        one.watch.request_progress()
-        one.wants_progress = True
-        if one.is_idle:
-            one.is_idle, one.floor = False, max(one.floor, self.now + 1)
-
-    @precondition(lambda self: any(one.task for one in self.followers))
-    @rule(data=st.data())
-    def give_up(self, data: st.DataObject) -> None:
-        """Whether it still waits, or was woken and has not had its turn, or has not even begun."""
-        one = data.draw(st.sampled_from([one for one in self.followers if one.task]))
-        assert one.task is not None
-        task, one.task = one.task, None
-        task.cancel()
+    def give_up(self, followers: list[Follower]) -> None:
+        """Cancel what they read: it waits, or was woken and has not had its turn, or has not even begun."""
+        tasks = []
+        for one in followers:
+            if one.task is not None:
+                one.task.cancel()
+                tasks.append(one.task)
+                one.task = None
+                self.wake(one)
         self.rest()
-        assert task.cancelled()
+        assert all(task.cancelled() for task in tasks)
+
+    def wake(self, one: Follower) -> None:
+        """All that has come while it was idle is known to be of no interest to it."""
         if one.is_idle:
             one.is_idle, one.floor = False, max(one.floor, self.now + 1)
 
@@ -177,4 +204,4 @@ async def anext_of(watch: Watch) -> Batch:
 
 
 TestMemoryWatches = MemoryWatchesMachine.TestCase
-TestMemoryWatches.settings = settings(max_examples=40, stateful_step_count=25, deadline=None)
+TestMemoryWatches.settings = settings(max_examples=40, stateful_step_count=12, deadline=None)

@@ -78,7 +78,7 @@ class MeterMachine(RuleBasedStateMachine):
             KeyResumed("q", seconds),
         ]
 
-    @rule(heads=st.lists(st.tuples(st.integers(-1, 1), KEYS), max_size=4))
+    @rule(heads=st.lists(st.tuples(st.integers(0, 1), KEYS), max_size=8))
     def ask_for_the_oldest(self, heads: list[tuple[int, str]]) -> None:
         ages: dict[int, list[float]] = {}
         for priority, key in heads:

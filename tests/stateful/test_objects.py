@@ -3,6 +3,7 @@
 import copy
 import pickle
 from collections.abc import Callable, Sequence
+from random import Random
 from typing import Any
 
 import msgspec
@@ -76,14 +77,17 @@ class ObjectMachine(RuleBasedStateMachine):
     def whole(self) -> tuple[Any, Any]:
         return self.object.body, self.content
 
-    @rule(turns=st.lists(st.tuples(st.integers(0, 5), st.integers(0, 9)), min_size=5, max_size=20))
-    def read(self, turns: list[tuple[int, int]]) -> None:
+    @rule(seed=st.integers(0, 9999), is_afresh=st.booleans())
+    def read(self, seed: int, is_afresh: bool) -> None:
         """Go down to a leaf, each step in another way, and begin again at the top."""
+        if is_afresh:
+            self.object = Object(self.object.record)
+        random = Random(seed)
         value, plain = self.whole
-        for at, way in turns:
-            step = list(plain if isinstance(plain, dict) else range(len(plain)))[at % len(plain)]
+        for _ in range(12):
+            step: Any = random.choice(list(plain) if isinstance(plain, dict) else range(len(plain)))
             reads: Sequence[Callable[[Any, Any], Any]] = DICT_READS if isinstance(plain, dict) else LIST_READS
-            value, plain = reads[way % len(reads)](value, step), plain[step]
+            value, plain = random.choice(reads)(value, step), plain[step]
             if isinstance(plain, dict | list):
                 assert type(value) is (FrozenDict if isinstance(plain, dict) else FrozenList)
                 self.reached.append((value, plain))
@@ -148,4 +152,4 @@ def spoil(value: Any) -> None:
 
 
 TestObject = ObjectMachine.TestCase
-TestObject.settings = settings(max_examples=60, stateful_step_count=20, deadline=None)
+TestObject.settings = settings(max_examples=40, stateful_step_count=15, deadline=None)
