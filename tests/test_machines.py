@@ -1,0 +1,118 @@
+"""Every structure that holds state and never waits is driven by a machine of hypothesis, or has a reason to be without.
+
+A structure here is a class without ``async def`` that is no value: not frozen, no tuple, struct, enum, error or protocol.
+A class with an underscore belongs to the structure in whose file it is. Shells, which wait, are another matter: many
+have machines too, and each is cancelled at its awaits.
+"""
+
+import importlib
+import inspect
+import pkgutil
+from enum import Enum
+from pathlib import Path
+from typing import Any, is_typeddict
+
+import msgspec
+
+import kinformer
+
+MACHINES = Path(__file__).parent / "stateful"
+
+DRIVEN = {
+    "test_alarm": ["workqueue._alarm.Alarm"],
+    "test_answer": ["client._stream._answer.Answer"],
+    "test_backoff": ["reflector._backoff.Backoff", "reflector._backoff.Openings"],
+    "test_conditions": ["reflector._conditions.Conditions"],
+    "test_controller": ["controller._controller.Controller"],
+    "test_delayed": ["workqueue._delayed.Delayed"],
+    "test_delta_fifo": ["store._delta_fifo.DeltaFIFO"],
+    "test_discovery": ["apiserver.http._discovery.Discovery"],
+    "test_failing": ["workqueue._failing.Failing"],
+    "test_failures": ["testing._failures.Failures"],
+    "test_idle_connections": ["client._stream._idle.IdleConnections"],
+    "test_ingest": ["informer._ingest.Ingest"],
+    "test_limits": [
+        "workqueue._limits.ExponentialLimiter",
+        "workqueue._limits.FastSlow",
+        "workqueue._limits.MaxWait",
+        "workqueue._limits.SlowestOf",
+        "workqueue._limits.TokenBucket",
+    ],
+    "test_lines": ["client._lines.LineSplitter"],
+    "test_listener": ["informer._backlog.Coalesced", "informer._backlog.InOrder"],
+    "test_memory_kv": ["apiserver.storage._mvcc.Mvcc"],
+    "test_meter": ["workqueue._meter.Meter"],
+    "test_namespaces": ["apiserver.loops._namespaces.NamespaceLedger"],
+    "test_objects": ["meta._frozen.FrozenDict", "meta._frozen.FrozenList", "meta._objects.Object"],
+    "test_owners": ["apiserver.loops._owners.OwnerGraph"],
+    "test_pace": ["client._pace.Pace"],
+    "test_priority_ready": ["workqueue._priority_ready.PriorityReady"],
+    "test_pulse": ["reflector._pulse.Pulse"],
+    "test_ready": ["workqueue._ready.Ready"],
+    "test_reception": ["reflector._reception.Reception"],
+    "test_refreshes": ["client._refreshes.Refreshes"],
+    "test_registry": ["apiserver.registry._registry.Registry"],
+    "test_report": ["reflector._report.Report"],
+    "test_resync_plan": ["informer._resync.ResyncPlan"],
+    "test_sightings": ["reflector._sightings.Sightings"],
+    "test_silence": ["reflector._silence.Silence"],
+    "test_stage": ["cli._stage.PlainStage"],
+    "test_store": [
+        "store._indexer.Index",
+        "store._store.Store",
+        "store._store.StoreWriter",
+    ],
+    "test_stored": ["apiserver.cacher._stored.StoredObject"],
+    "test_turns": ["client._rate_limit.Bucket"],
+    "test_views": ["apiserver.cacher._views.Views", "informer._views.Views"],
+    "test_warnings": ["client._warnings.Warnings"],
+    "test_watch_decoder": ["client._codec.WatchDecoder"],
+    "test_workqueue": [
+        "workqueue._attempts.MaxAttempts",
+        "workqueue._attempts.TimedRetries",
+        "workqueue._parking.Parking",
+    ],
+}
+"""The files in tests/stateful, with what each drives."""
+
+EXEMPT = {
+    "apiserver.http._query.Query": "never changes once it is made",
+    "apiserver.http._watching.Streams": "a set of cancel scopes, with a set's own methods",
+    "cli._stage.LiveStage": "its state is rich's",
+    "cli._stage.Terminal": "its state is rich's",
+    "client._tls.FollowingContext": "its state is OpenSSL's, and that of files on the disk",
+    "controller._signals.Signals": "its state is the process's own table of signal handlers",
+    "hooks.NoHooks": "holds nothing",
+    "informer._lister.Lister": "reads a store and holds nothing of its own",
+}
+
+
+def structures() -> set[str]:
+    """The full names of all of them, without the package's."""
+    found = set()
+    for module in pkgutil.walk_packages(kinformer.__path__, "kinformer."):
+        for name, value in vars(importlib.import_module(module.name)).items():
+            is_ours = inspect.isclass(value) and value.__module__ == module.name and not name.startswith("_")
+            if is_ours and not is_value(value) and not waits(value):
+                found.add(f"{module.name}.{name}".removeprefix("kinformer."))
+    return found
+
+
+def is_value(kind: Any) -> bool:
+    if issubclass(kind, BaseException | Enum | tuple | msgspec.Struct) or is_typeddict(kind):
+        return True
+    is_frozen = hasattr(kind, "__dataclass_params__") and kind.__dataclass_params__.frozen
+    return is_frozen or getattr(kind, "_is_protocol", False)
+
+
+def waits(kind: Any) -> bool:
+    methods = [inspect.unwrap(method) for method in vars(kind).values() if callable(method)]
+    return any(inspect.iscoroutinefunction(each) or inspect.isasyncgenfunction(each) for each in methods)
+
+
+def test_every_structure_has_a_machine_or_a_reason_to_be_without() -> None:
+    known = [*EXEMPT, *(name for names in DRIVEN.values() for name in names)]
+    assert len(set(known)) == len(known), "each is named once"
+    assert structures() - set(known) == set(), "give it a machine in tests/stateful, and name it above"
+    assert set(known) - structures() == set(), "it is gone, or waits by now"
+    assert not [name for name in DRIVEN if not (MACHINES / f"{name}.py").exists()]
