@@ -14,6 +14,7 @@ from kinformer.client._credentials import Anonymous, BasicAuth, BearerToken, Cre
 from kinformer.client._filters import Fields, Labels
 from kinformer.client._impersonation import Impersonation
 from kinformer.client._kubeconfig import Kubeconfig
+from kinformer.client._kubernetes_asyncio import KubernetesAsyncioSource
 from kinformer.client._mapper import Mapper
 from kinformer.client._rate_limit import RateLimit
 from kinformer.client._reader import ResourceReader
@@ -36,6 +37,7 @@ __all__ = [
     "Fields",
     "Impersonation",
     "Kubeconfig",
+    "KubernetesAsyncioSource",
     "Labels",
     "Mapper",
     "PatchKind",

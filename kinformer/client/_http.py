@@ -21,6 +21,7 @@ import tenacity
 from kinformer.client._auth import Authentication
 from kinformer.client._calls import Call
 from kinformer.client._config import Config
+from kinformer.client._frames import forget_frames
 from kinformer.client._rate_limit import RateLimit
 from kinformer.client._retry import delay_before, is_worth_retrying
 from kinformer.client._status import from_response
@@ -296,10 +297,7 @@ def _transport_error(call: Call, error: Exception) -> TransportError:
     refused = isinstance(error, httpx.ConnectError | httpx.ConnectTimeout | httpx.PoolTimeout)
     what = "the server cannot be reached" if refused else "the connection was lost"
     advice = advice_on(error)
-    reason: BaseException | None = error
-    while reason is not None:  # its frames hold the headers, and some tools show what is in frames
-        reason = reason.with_traceback(None)
-        reason = reason.__cause__ or reason.__context__
+    forget_frames(error)
     return TransportError(
         f"{call}: {what}: {str(error) or type(error).__name__}{advice and '; '}{advice}", refused=refused
     )

@@ -11,12 +11,12 @@ from kinformer.meta import Resource, WatchEvent
 if TYPE_CHECKING:
     from kinformer.client._http import Http
 
-__all__ = ["open_watch"]
+__all__ = ["GRACE", "LONGEST", "Batches", "open_watch"]
 
-_GRACE: Final = 30.0
+GRACE: Final = 30.0
 """Seconds after ``timeoutSeconds`` in which the server should have ended the stream."""
 
-_LONGEST: Final = 3600
+LONGEST: Final = 3600
 """Seconds after which a server ends a watch that named no time (``--min-request-timeout`` doubled)."""
 
 
@@ -30,11 +30,11 @@ async def open_watch(
         RequestError: From entering: no answer, or a refusal. From the iteration: the connection was lost, the server
             forgot to end the stream, or a line is longer than can be.
     """
-    async with http.stream(call, within=(timeout or _LONGEST) + _GRACE) as chunks:
-        yield _Batches(chunks, WatchDecoder(resource))
+    async with http.stream(call, within=(timeout or LONGEST) + GRACE) as chunks:
+        yield Batches(chunks, WatchDecoder(resource))
 
 
-class _Batches:
+class Batches:
     """An iterator over batches, none of them empty."""
 
     def __init__(self, chunks: AsyncIterator[bytes], decoder: WatchDecoder) -> None:

@@ -11,6 +11,7 @@ from typing import Any, assert_type
 import httpx
 import msgspec
 import pytest
+from kubernetes_asyncio.client import ApiClient, CoreV1Api, V1Pod
 
 from kinformer import (
     Client,
@@ -24,7 +25,7 @@ from kinformer import (
 )
 from kinformer.apiserver import ApiServer
 from kinformer.apiserver.storage import KV, MemoryKV
-from kinformer.client import ResourceClient, ResourceReader
+from kinformer.client import KubernetesAsyncioSource, ResourceClient, ResourceReader
 from kinformer.clock import Clock
 from kinformer.controller import add_finalizer
 from kinformer.hooks import Hooks, NoHooks
@@ -48,8 +49,10 @@ class Pod(msgspec.Struct):
 # what fits
 
 
-def sources(client: ResourceClient[Object], scripted: ScriptedSource) -> list[Source]:
-    return [client, client.where(namespace="default").without_retries(), scripted]
+def sources(client: ResourceClient[Object], scripted: ScriptedSource, api: ApiClient) -> list[Source]:
+    theirs = KubernetesAsyncioSource(CoreV1Api(api).list_namespaced_pod, "default", label_selector="a=b")
+    over = KubernetesAsyncioSource.over(api, theirs.resource)
+    return [client, client.where(namespace="default").without_retries(), scripted, theirs, over]
 
 
 def a_source_that_cannot_write(reader: ResourceReader[Object]) -> Source:
@@ -106,6 +109,13 @@ async def what_a_client_gives(client: Client, pods: Resource) -> None:
     assert_type(
         await add_finalizer(client.resource(pods), await client.resource(pods).get("a"), "a.b/c"), Object
     )
+
+
+async def models_of_kubernetes_asyncio_flow_too(client: Client, source: Source, pods: Resource) -> None:
+    typed = client.resource(pods, V1Pod)
+    assert_type(await typed.get("default/a"), V1Pod)
+    assert_type(await typed.create(V1Pod()), V1Pod)
+    assert_type(SharedInformer(source, model=V1Pod).lister.get("default/a"), V1Pod | None)
 
 
 def what_an_informer_gives(factory: InformerFactory, request: Request, pods: Resource) -> None:
