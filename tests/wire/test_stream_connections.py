@@ -153,6 +153,21 @@ async def test_it_is_made_once_more_and_not_for_ever() -> None:
     assert server.visits == [["/", "/again"], ["/again"]]
 
 
+async def test_where_that_was_in_vain_no_request_is_made_twice_for_a_minute() -> None:
+    clock = FakeClock()
+    async with serving(hang_up_on_the_second) as server, asking(clock=clock) as client:
+        for requests in (3, 5, 7):
+            await client.get(server.url)
+            with pytest.raises((httpx.ReadError, httpx.RemoteProtocolError)):
+                await client.get(server.url + "/again")
+            assert sum(map(len, server.visits)) == requests
+        await clock.advance(60.0)
+        await client.get(server.url)
+        with pytest.raises((httpx.ReadError, httpx.RemoteProtocolError)):
+            await client.get(server.url + "/again")
+        assert sum(map(len, server.visits)) == 10
+
+
 async def test_on_a_new_connection_it_is_made_once() -> None:
     async with serving(hang_up_on_the_second) as server, asking() as client:
         with pytest.raises((httpx.ReadError, httpx.RemoteProtocolError)):

@@ -19,6 +19,9 @@ _IDLE_CONNECTIONS: Final = 8
 _IDLE_AGE: Final = 60.0
 """Seconds; a Go server hangs up on an idle connection after 90 (``apiserver``), some load balancers after 60."""
 
+_DISTRUST: Final = 60.0
+"""Seconds for which no connection is used twice, after a request that was made once more was not answered either."""
+
 _CLOSE: Final = 5.0
 """Seconds for which sockets are waited for at the end; they take a turn of the loop."""
 
@@ -28,7 +31,8 @@ class StreamTransport(httpx.AsyncBaseTransport):
 
     Each answer has a connection for itself until it is closed. Then the connection waits for the next request, if the
     answer was read to its end, else it is closed at once. One that waited may have been closed by the server in the
-    meantime: where nothing came back on it, the request, being a GET, is made once more on a new one.
+    meantime: where nothing came back on it, the request, being a GET, is made once more on a new one. A server that
+    answers neither gets new connections only for the next minute, so that its failures do not count double.
 
     Redirects, cookies, credentials and compression are httpx's. Timeouts are those of httpx too, ``connect`` for look-up,
     connection and handshake, ``read`` for silence between two bytes; they are measured by ``clock``.
@@ -48,6 +52,7 @@ class StreamTransport(httpx.AsyncBaseTransport):
         self._idle: Final = IdleConnections[Origin, Connection](limit=_IDLE_CONNECTIONS, age=_IDLE_AGE)
         self._open: Final[set[Connection]] = set()
         self._has_lost = anyio.Event()
+        self._distrusted_until = clock.monotonic()
         self._is_closed = False
 
     async def __aenter__(self) -> Self:
@@ -84,10 +89,8 @@ class StreamTransport(httpx.AsyncBaseTransport):
         except ValueError as error:
             raise httpx.LocalProtocolError(str(error)) from error
         origin = _origin(request)
-        kept, outdated = self._idle.take(origin, self._clock.monotonic())
-        for connection in outdated:
-            connection.abort()
         timeouts = request.extensions.get("timeout", {})
+        kept = self._take_kept(origin)
         if kept is not None:
             try:
                 return await self._exchange(kept, question, origin, timeouts.get("read"))
@@ -95,7 +98,22 @@ class StreamTransport(httpx.AsyncBaseTransport):
                 if kept.has_begun or self._is_closed:
                     raise
         fresh = await self._dial(origin, timeouts.get("connect"))
-        return await self._exchange(fresh, question, origin, timeouts.get("read"))
+        try:
+            return await self._exchange(fresh, question, origin, timeouts.get("read"))
+        except httpx.TransportError:
+            if kept is not None:
+                self._distrusted_until = self._clock.monotonic() + _DISTRUST
+            raise
+
+    def _take_kept(self, origin: Origin) -> Connection | None:
+        now = self._clock.monotonic()
+        kept, outdated = self._idle.take(origin, now)
+        if kept is not None and now < self._distrusted_until:
+            outdated.append(kept)
+            kept = None
+        for connection in outdated:
+            connection.abort()
+        return kept
 
     async def _dial(self, origin: Origin, limit: float | None) -> Connection:
         connection: Connection | None = None
