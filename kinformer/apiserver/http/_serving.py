@@ -160,6 +160,15 @@ def _listen(host: str, port: int) -> socket.socket:
 
 def _uvicorn_server(app: Callable[[Scope, Receive, Send], Awaitable[None]]) -> "uvicorn.Server":
     import uvicorn  # costs 50 ms, and a server in memory does without
+    from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+    class Protocol(HttpToolsProtocol):
+        """Leaves no timer behind where a connection is reset; uvicorn's own keeps that of an idle one, and all it holds."""
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            super().connection_lost(exc)
+            if self.timeout_keep_alive_task is not None:
+                self.timeout_keep_alive_task.cancel()
 
     class Server(uvicorn.Server):
         """Leaves the signals to whoever runs the program."""
@@ -169,7 +178,7 @@ def _uvicorn_server(app: Callable[[Scope, Receive, Send], Awaitable[None]]) -> "
 
     config = uvicorn.Config(
         cast("Any", app),  # uvicorn's own types for ASGI differ from Starlette's
-        http="httptools",
+        http=Protocol,
         ws="none",
         interface="asgi3",
         lifespan="off",
