@@ -90,7 +90,8 @@ async def _play(stage: "Stage", clock: Clock) -> Sequence[str]:
                 faults = await scene.play()
                 tasks.cancel_scope.cancel()
         async with Client(server.url) as witness:
-            return faults or await _Scene(witness, stage, clock).faults(scene.wanted)
+            seen = await _Scene(witness, stage, clock).faults(scene.wanted)
+        return faults or seen
 
 
 class _Scene:

@@ -1,0 +1,222 @@
+"""Work queues, controllers and what runs them, cancelled wherever they wait: keys are put down, signals are as before."""
+
+import asyncio
+import json
+import os
+import signal
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from functools import partial
+from itertools import count
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import anyio
+from anyio.lowlevel import checkpoint
+
+from kinformer.apiserver import ApiServer
+from kinformer.client import Kubeconfig
+from kinformer.controller import Controller, Manager, Request, add_finalizer, remove_finalizer, serve
+from kinformer.controller._signals import SIGNALS
+from kinformer.hooks import NoHooks, ReflectorFailed
+from kinformer.tasks import has_cancellation
+from kinformer.testing import Cluster, FakeClock, config_map, settle
+from kinformer.workqueue import WorkQueue
+from tests.scenario.cancelling.pipeline import cancel_this_task
+from tests.scenario.cancelling.sweep import Sweep
+from tests.scenario.cancelling.world import CONFIG_MAPS, NAMESPACES, WIDGETS
+
+
+async def queues(sweep: Sweep) -> None:
+    """Two workers and somebody who drains; no key is lost, and none stays in hand."""
+    clock = FakeClock()
+    queue: WorkQueue[str] = WorkQueue(clock=clock)
+
+    async def work() -> None:
+        queue.add("first")
+        async with anyio.create_task_group() as tasks:
+            for _ in range(2):
+                tasks.start_soon(take_all, queue)
+            await settle()
+            for number in range(70):  # more than may be taken without giving the loop a turn
+                queue.add(str(number))
+            queue.add_after("late", 1.0)
+            await queue.drain()
+            await clock.advance(1.0)
+            tasks.cancel_scope.cancel()
+
+    async def empty() -> None:
+        """What was in hand is there again, and can be taken."""
+        await clock.advance(1.0)
+        while len(queue):
+            queue.done(await queue.get())
+        assert not queue._sleeping
+        await queue.drain()
+
+    await sweep.of(work, whole=empty)
+
+
+async def take_all(queue: WorkQueue[str]) -> None:
+    async for lease in queue:
+        with lease:
+            await checkpoint()
+
+
+class Reconciled:
+    """A reconciler that does something else each time."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self.cluster = cluster
+        self.calls = count()
+        self.has_seen_all = False
+
+    async def __call__(self, request: Request) -> None:
+        match next(self.calls):
+            case 0:
+                await request.client.resource(CONFIG_MAPS).get(request.key)
+            case 1:
+                cancel_this_task()
+                await checkpoint()
+            case 2:
+                cancel_this_task()
+                for _ in range(2):
+                    with suppress(anyio.get_cancelled_exc_class()):
+                        await self.cluster.clock.sleep(0.0)
+            case 3:
+                await self.cluster.clock.sleep(1000.0)  # longer than it may take
+            case 4:
+                self.has_seen_all = True
+            case _:
+                await self.cluster.clock.sleep(1.0)
+
+
+async def managers(sweep: Sweep) -> None:
+    """Reconcilers that fail in all ways, that are stopped in the middle, and a cache that never fills."""
+    async with Cluster(config_map("a"), config_map("b")) as cluster:
+
+        async def reconcile() -> None:
+            reconciled = Reconciled(cluster)
+            controller = Controller("c", reconciled, timeout=5.0).watches(CONFIG_MAPS)
+            manager = Manager(controller, clients=cluster.client, clock=cluster.clock)
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(manager.run)
+                await cluster.until(lambda: reconciled.has_seen_all, timeout=1000.0)
+                await settle()
+                manager.stop()
+                await cluster.advance(1.0)
+
+        async def fail() -> None:
+            """A part fails before the caches are full."""
+            controller = Controller("c", never_called).watches(WIDGETS)  # which the server does not know
+            manager = Manager(controller, clients=cluster.client, clock=cluster.clock, hooks=Flawed())
+            try:
+                await manager.run()
+            except LookupError:
+                if has_cancellation():  # both came at once, and a failure goes before
+                    raise asyncio.CancelledError from None
+
+        for work in (reconcile, fail):
+            await sweep.of(work, held=lambda: (cluster.clock.next_timer, cluster.server.app.open_watches))
+
+
+async def never_called(request: Request) -> None:
+    raise AssertionError
+
+
+class Flawed(NoHooks):
+    """Hooks with a bug in them."""
+
+    def reflector_failed(self, event: ReflectorFailed, /) -> None:
+        raise LookupError("a bug")
+
+
+async def finalizers(sweep: Sweep) -> None:
+    async with Cluster() as cluster:
+        maps, numbers = cluster.client.resource(CONFIG_MAPS), count()
+
+        async def finalize() -> None:
+            """Of what somebody else changes meanwhile, so that it has to be looked at again."""
+            stale = await maps.create(config_map(f"a{next(numbers)}", namespace="default"))
+            await maps.patch(stale.key, {"data": {"x": "2"}})
+            held = await add_finalizer(maps, stale, "example.dev/f")
+            other = [
+                {"op": "replace", "path": "/metadata/finalizers", "value": ["example.dev/g", "example.dev/f"]}
+            ]
+            await maps.patch(stale.key, other, kind="json")
+            await remove_finalizer(maps, held, "example.dev/f")
+
+        await sweep.of(finalize)
+
+
+async def programs(sweep: Sweep) -> None:
+    """``serve`` until a signal comes, with a client of its own that has to run a plugin first; in real time."""
+    async with kubeconfig() as path:
+
+        async def run() -> None:
+            reads = Reads()
+            manager = Manager(Controller("c", reads).watches(NAMESPACES))
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(reads.then, partial(signal.raise_signal, signal.SIGTERM))
+                await serve(manager, config=Kubeconfig(path))
+
+        async def manage() -> None:
+            reads = Reads()
+            manager = Manager(Controller("c", reads).watches(NAMESPACES))
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(reads.then, manager.stop)
+                await manager.run()
+
+        for work in (run, manage):
+            await sweep.of(work, held=lambda: [signal.getsignal(number) for number in SIGNALS])
+
+
+class Reads:
+    """A reconciler that asks the server, so that there is a connection to close in the end."""
+
+    def __init__(self) -> None:
+        self._has_read = anyio.Event()
+
+    async def __call__(self, request: Request) -> None:
+        await request.client.resource(NAMESPACES).get(request.key)
+        self._has_read.set()
+
+    async def then(self, act: Callable[[], object]) -> None:
+        await self._has_read.wait()
+        act()
+
+
+@asynccontextmanager
+async def kubeconfig() -> AsyncIterator[Path]:
+    """Of a server on a socket; its user has a plugin, and ``$KUBECONFIG`` names it."""
+    answer = {
+        "apiVersion": "client.authentication.k8s.io/v1",
+        "kind": "ExecCredential",
+        "status": {"token": "t"},
+    }
+    plugin = {
+        "apiVersion": answer["apiVersion"],
+        "command": "echo",
+        "args": [json.dumps(answer)],
+        "interactiveMode": "Never",
+    }
+    async with ApiServer() as server, server.serve() as endpoint:
+        content = {
+            "apiVersion": "v1",
+            "kind": "Config",
+            "current-context": "c",
+            "clusters": [{"name": "k", "cluster": {"server": endpoint.url}}],
+            "users": [{"name": "u", "user": {"exec": plugin}}],
+            "contexts": [{"name": "c", "context": {"cluster": "k", "user": "u"}}],
+        }
+        with TemporaryDirectory() as folder:
+            path = Path(folder) / "kubeconfig"
+            path.write_text(json.dumps(content))
+            before = os.environ.get("KUBECONFIG")
+            os.environ["KUBECONFIG"] = str(path)
+            try:
+                yield path
+            finally:
+                if before is None:
+                    del os.environ["KUBECONFIG"]
+                else:
+                    os.environ["KUBECONFIG"] = before

@@ -1,0 +1,107 @@
+"""A server that starts, keeps house and stops, cancelled wherever it waits; and its watches, of which some fail."""
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from itertools import count
+from typing import Any, Self
+
+import anyio
+from anyio.lowlevel import checkpoint
+
+from kinformer.apiserver.http._watching import Streams, WatchStream, frame_object
+from kinformer.apiserver.registry import StatusError
+from kinformer.apiserver.rest import Event
+from kinformer.controller import owner_reference
+from kinformer.testing import config_map
+from tests.scenario.cancelling.sweep import Sweep
+from tests.scenario.cancelling.world import (
+    CONFIG_MAPS,
+    NAMESPACES,
+    World,
+    YieldingKV,
+    is_whole,
+    world,
+)
+
+
+async def a_server_that_lives(sweep: Sweep) -> None:
+    """On a storage that holds something already; a namespace and an owner are deleted in it."""
+    kv, numbers = YieldingKV(), count()
+
+    async def live() -> None:
+        async with world(kv) as made:
+            await keep_house(made, f"space-{next(numbers)}")
+
+    async def whole() -> None:
+        await is_whole(kv)
+
+    await sweep.of(live, held=lambda: len(kv.kv._idle), whole=whole)
+
+
+async def keep_house(made: World, space: str) -> None:
+    """An owner waits for those whom it owns, of which one goes and one has another owner still; then all go."""
+    namespaces, maps = (
+        made.client.resource(NAMESPACES),
+        made.client.resource(CONFIG_MAPS).where(namespace=space),
+    )
+    await namespaces.create({"metadata": {"name": space}})
+    owners = [await maps.create(config_map(name, namespace=space)) for name in ("one", "two")]
+    mine, other = ({**owner_reference(owner), "blockOwnerDeletion": True} for owner in owners)
+    await maps.create(config_map("owned", namespace=space, owners=[mine]))
+    await maps.create(config_map("shared", namespace=space, owners=[mine, {**other, "controller": False}]))
+    await maps.delete(owners[0].key, propagation="Foreground")
+    await made.clock.advance(2.0)
+    await namespaces.delete(space)
+    await made.clock.advance(2.0)
+
+
+async def watches_that_fail(sweep: Sweep) -> None:
+    """While they are opened, and later, with an error for the client and with a bug."""
+    for fails_at_once, failure in ((True, EXPIRED), (False, EXPIRED), (False, LookupError("a bug"))):
+
+        async def watch(fails_at_once: bool = fails_at_once, failure: Exception = failure) -> None:
+            source = failing(failure) if fails_at_once else breaking(failure)
+            await WatchStream(source, frame_object, Streams())({}, never, take_time)
+
+        await sweep.of(watch)
+
+
+EXPIRED = StatusError(410, "Expired", "too old resource version")
+Batches = AsyncIterator[Sequence[Event]]
+
+
+@asynccontextmanager
+async def failing(failure: Exception) -> AsyncIterator[Batches]:
+    await checkpoint()
+    raise failure
+    yield Breaking(failure)  # type: ignore[unreachable]  # what makes it a context manager
+
+
+@asynccontextmanager
+async def breaking(failure: Exception) -> AsyncIterator[Batches]:
+    yield Breaking(failure)
+
+
+class Breaking:
+    """One event, and the end."""
+
+    def __init__(self, failure: Exception) -> None:
+        self.has_begun, self.failure = False, failure
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> Sequence[Event]:
+        await checkpoint()
+        if self.has_begun:
+            raise self.failure
+        self.has_begun = True
+        return [Event("ADDED", {"x": 1})]
+
+
+async def never() -> Any:
+    await anyio.sleep_forever()
+
+
+async def take_time(message: Any) -> None:
+    await checkpoint()

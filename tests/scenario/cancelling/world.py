@@ -1,0 +1,136 @@
+"""What is cancelled in: a server whose storage gives way around each step, as one elsewhere would, and its client."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, suppress
+from random import Random
+from typing import Any, TypeAlias
+
+import msgspec
+from anyio.lowlevel import checkpoint
+
+from kinformer.apiserver import ApiServer
+from kinformer.apiserver.storage import Change, KeyValue, MemoryKV, RangeResult, Watch
+from kinformer.client import Client
+from kinformer.errors import AlreadyExistsError
+from kinformer.meta import Resource
+from kinformer.testing import AppTransport, FakeClock, custom_resource_definition
+
+CONFIG_MAPS = Resource.builtin("ConfigMap")
+DEFINITIONS = Resource.builtin("CustomResourceDefinition")
+DEPLOYMENTS = Resource.builtin("Deployment")
+NAMESPACES = Resource.builtin("Namespace")
+PODS = Resource.builtin("Pod")
+GADGETS = Resource("example.dev", "v1", "gadgets", "Gadget")
+"""A kind of ours that the server knows."""
+WIDGETS = Resource("example.dev", "v1", "widgets", "Widget")
+"""Another, which it does not know."""
+
+
+Interference: TypeAlias = Callable[[MemoryKV, str], Awaitable[object]]
+"""What somebody else does to the storage, or near a key of it."""
+
+
+class YieldingKV:
+    """Memory that takes its time.
+
+    Attributes:
+        meanwhile: What somebody else does to the memory before the first, the second, ... call of a method.
+    """
+
+    def __init__(self) -> None:
+        self.kv = MemoryKV()
+        self.meanwhile: dict[str, Iterator[Interference]] = {}
+
+    async def _take_time(self, method: str, key: str) -> None:
+        await checkpoint()
+        if method in self.meanwhile and (interfere := next(self.meanwhile[method], None)) is not None:
+            await interfere(self.kv, key)
+
+    async def revision(self) -> int:
+        await checkpoint()
+        return await self.kv.revision()
+
+    async def get(self, key: str, *, revision: int = 0) -> KeyValue | None:
+        await self._take_time("get", key)
+        return await self.kv.get(key, revision=revision)
+
+    async def range(self, prefix: str, *, start: str = "", revision: int = 0, limit: int = 0) -> RangeResult:
+        await self._take_time("range", prefix)
+        return await self.kv.range(prefix, start=start, revision=revision, limit=limit)
+
+    async def put(self, key: str, value: bytes, *, expected: int | None = None) -> KeyValue:
+        await self._take_time("put", key)
+        result = await self.kv.put(key, value, expected=expected)
+        await checkpoint()
+        return result
+
+    async def delete(self, key: str, *, expected: int | None = None) -> Change | None:
+        await self._take_time("delete", key)
+        result = await self.kv.delete(key, expected=expected)
+        await checkpoint()
+        return result
+
+    @asynccontextmanager
+    async def watch(self, prefix: str, from_revision: int) -> AsyncIterator[Watch]:
+        await checkpoint()
+        async with self.kv.watch(prefix, from_revision) as watch:
+            try:
+                yield watch
+            finally:
+                await checkpoint()
+
+    async def compact(self, revision: int) -> None:
+        await self.kv.compact(revision)
+
+
+class World:
+    """The server, its client, and what they hold at a moment."""
+
+    def __init__(self, kv: YieldingKV | None = None) -> None:
+        self.clock = FakeClock()
+        self.kv = kv or YieldingKV()
+        self.server = ApiServer(storage=self.kv, clock=self.clock, random=Random(1))
+        self.transport = AppTransport(self.server.app, clock=self.clock)
+        self.client = Client("http://test", transport=self.transport, clock=self.clock)
+
+    def held(self) -> object:
+        """Equal before and after what leaves nothing behind."""
+        timers = sorted(timer.when for timer in self.clock._timers if not timer.is_cancelled)
+        return len(self.transport._exchanges), self.server.app.open_watches, len(self.kv.kv._idle), timers
+
+    async def is_whole(self) -> None:
+        """What is stored is whole, and served is what is defined."""
+        await is_whole(self.kv)
+        served = self.server._housekeeping._registry.served()
+        kinds = {f"{one.plural}.{one.group}" for one in served if one.is_custom}
+        place = "/registry/apiextensions.k8s.io/customresourcedefinitions/"
+        assert kinds == {item.key.removeprefix(place) for item in (await self.kv.kv.range(place)).items}
+
+
+async def is_whole(kv: YieldingKV) -> None:
+    """Nothing half made is stored, and nothing that is deleted and has nothing to wait for."""
+    for item in (await kv.kv.range("/registry/")).items:
+        content = msgspec.json.decode(item.value)
+        metadata = content["metadata"]
+        assert metadata["uid"]
+        waits = metadata.get("finalizers") or metadata.get("deletionGracePeriodSeconds")
+        waits = waits or (content.get("spec") or {}).get("finalizers")
+        assert waits or "deletionTimestamp" not in metadata, (
+            f"{item.key} is deleted, and nobody takes it away"
+        )
+
+
+@asynccontextmanager
+async def world(kv: YieldingKV | None = None) -> AsyncIterator[World]:
+    made = World(kv)
+    async with made.server, made.client:
+        with suppress(AlreadyExistsError):
+            await made.client.resource(DEFINITIONS).create(custom_resource_definition(GADGETS))
+        yield made
+
+
+def deployment(name: str) -> dict[str, Any]:
+    pods = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+    spec = {"replicas": 1, "selector": {"matchLabels": {"a": "b"}}, "template": pods}
+    metadata = {"name": name, "namespace": "default"}
+    return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": spec}
