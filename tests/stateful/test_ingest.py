@@ -208,4 +208,4 @@ def state_of(record: Record) -> State:
 
 
 TestIngest = IngestMachine.TestCase
-TestIngest.settings = settings(max_examples=60, stateful_step_count=25, deadline=None)
+TestIngest.settings = settings(max_examples=40, stateful_step_count=25, deadline=None)

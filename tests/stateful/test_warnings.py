@@ -20,7 +20,7 @@ class WarningsMachine(RuleBasedStateMachine):
         super().__init__()
         self.hooks, self.log = Diary(), Lines("kinformer.client")
         self.warnings = Warnings(self.hooks)
-        self.known: list[str] = []
+        self.known: dict[str, None] = {}
         self.made = 0
         self.events: list[object] = []
         self.lines: list[tuple[str, str]] = []
@@ -30,8 +30,8 @@ class WarningsMachine(RuleBasedStateMachine):
         if text in self.known:
             return
         if len(self.known) == REMEMBERED:
-            self.known = []
-        self.known.append(text)
+            self.known = {}
+        self.known[text] = None
         self.lines.append(("WARNING", f"{path}: the server warns: {text}"))
 
     @rule(
@@ -69,4 +69,4 @@ def value_of(text: str) -> str:
 
 
 TestWarnings = WarningsMachine.TestCase
-TestWarnings.settings = settings(max_examples=30, stateful_step_count=12, deadline=None)
+TestWarnings.settings = settings(max_examples=15, stateful_step_count=10, deadline=None)
