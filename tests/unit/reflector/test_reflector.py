@@ -1,137 +1,28 @@
 """The reflector as a task: its start, its end, its timers, and what it tells."""
 
-import asyncio
-import math
-from collections.abc import AsyncIterator, Collection, Iterable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Collection, Sequence
 from itertools import repeat
-from random import Random
 
 import anyio
 import pytest
 
-from kinformer.errors import DecodeError, InvalidError, ServerError, TransportError
-from kinformer.hooks import NoHooks, ReflectorFailed, ReflectorListed, ReflectorWatched, WatchListDelayed
-from kinformer.meta import Object, ObjectKey, ObjectList, Record, Resource, WatchEvent
-from kinformer.reflector import Ages, Listing, Reflector, Sink, Streaming, Waiting, Watching
+from kinformer.errors import DecodeError, InvalidError, TransportError
+from kinformer.hooks import ReflectorFailed, ReflectorListed, ReflectorWatched
+from kinformer.meta import ObjectKey, ObjectList, Record, Resource, WatchEvent
+from kinformer.reflector import Listing, Reflector, Streaming, Waiting, Watching
 from kinformer.testing import (
     HOLD,
     After,
     FakeClock,
     ListAnswer,
     ScriptedSource,
-    StreamStep,
     WatchAnswer,
-    added,
     bookmark,
     error_event,
     settle,
 )
+from tests.unit.reflector.stage import BROKEN, EMPTY, END, PAGE, PODS, A, Stage, Story, pod
 
-PODS = Resource.builtin("Pod")
-BROKEN = ServerError(500, "InternalError", "etcd is gone")
-EMPTY: ObjectList[Object] = ObjectList((), "100")
-END = bookmark("30", ends_initial_events=True)
-
-
-def pod(name: str, version: str) -> Object:
-    metadata = {"namespace": "default", "name": name, "resourceVersion": version}
-    return Object.from_mapping({"metadata": metadata}, PODS)
-
-
-class Half(Random):
-    """Chance that always comes out in the middle."""
-
-    def random(self) -> float:
-        return 0.5
-
-
-class Story:
-    """A sink that writes down its calls."""
-
-    def __init__(self) -> None:
-        self.calls: list[str] = []
-
-    def replace(self, records: Sequence[Record], version: str, *, kept: Collection[ObjectKey] = ()) -> None:
-        self.calls.append(f"replace {len(records)} @{version}")
-
-    def apply(self, events: Sequence[WatchEvent], version: str) -> None:
-        self.calls.append(f"apply {len(events)} @{version}")
-
-    def resync(self) -> None:
-        self.calls.append("resync")
-
-
-class Diary(NoHooks):
-    """Hooks that keep what they hear of."""
-
-    def __init__(self) -> None:
-        self.events: list[ReflectorListed | ReflectorWatched | ReflectorFailed] = []
-        self.delays: list[WatchListDelayed] = []
-
-    def watch_list_delayed(self, event: WatchListDelayed, /) -> None:
-        self.delays.append(event)
-
-    def reflector_listed(self, event: ReflectorListed, /) -> None:
-        self.events.append(event)
-
-    def reflector_watched(self, event: ReflectorWatched, /) -> None:
-        self.events.append(event)
-
-    def reflector_failed(self, event: ReflectorFailed, /) -> None:
-        self.events.append(event)
-
-
-class Stage:
-    """A reflector and everything around it."""
-
-    def __init__(
-        self,
-        *,
-        lists: Iterable[ListAnswer] = (),
-        watches: Iterable[WatchAnswer] = (),
-        watch_list: bool = False,
-        resync: float = 0.0,
-        sink: Sink | None = None,
-    ) -> None:
-        self.clock = FakeClock()
-        self.source = ScriptedSource(PODS, lists=lists, watches=watches, clock=self.clock)
-        self.story = Story()
-        self.hooks = Diary()
-        self.reflector = Reflector(
-            self.source,
-            sink or self.story,
-            watch_list=watch_list,
-            resync=resync,
-            clock=self.clock,
-            random=Half(),
-            hooks=self.hooks,
-        )
-
-    @asynccontextmanager
-    async def running(self, delay: float = 0.0) -> AsyncIterator[None]:
-        """Run for ``delay`` seconds and then for the block, cancel, and see that nothing is left behind."""
-        async with anyio.create_task_group() as group:
-            group.start_soon(self.reflector.run)
-            await self.clock.advance(delay)
-            yield
-            group.cancel_scope.cancel()
-        assert asyncio.all_tasks() == {asyncio.current_task()}
-        assert self.source.pending == 0
-        assert self.clock.next_timer is None
-
-    @property
-    def asked(self) -> list[str]:
-        """The requests in short."""
-        return [
-            ("stream" if request.initial_events else request.verb)
-            + f" {request.continue_token or request.version}".rstrip()
-            for request in self.source.requests
-        ]
-
-
-A = added(pod("a", "101"))
-PAGE: ObjectList[Object] = ObjectList((pod("a", "1"),), "100", continue_token="t")
 REFUSAL = InvalidError(422)
 
 
@@ -310,77 +201,6 @@ async def test_a_watch_list_that_is_refused_or_ends_early_is_no_finished_watch()
     assert isinstance(listed, ReflectorListed)
 
 
-async def test_silence_after_a_bookmark_reopens_the_watch_from_the_last_version() -> None:
-    stage = Stage(lists=[EMPTY], watches=[[bookmark("110"), 60.0, bookmark("120"), HOLD], [HOLD]])
-    async with stage.running(134.9):
-        assert stage.asked == ["list 0", "watch 100"]
-        await stage.clock.advance(0.1)
-        assert stage.asked == ["list 0", "watch 100", "watch 120"]
-        assert not stage.reflector.conditions["Disconnected"].status
-    _, failed = stage.hooks.events
-    assert isinstance(failed, ReflectorFailed)
-    assert (failed.state, failed.next_state, failed.delay) == ("Watching", "Watching", 0.0)
-
-
-async def test_silence_of_a_stream_that_never_showed_a_bookmark_is_normal() -> None:
-    stage = Stage(lists=[EMPTY], watches=[[A, HOLD]])
-    async with stage.running(299.0):
-        assert stage.asked == ["list 0", "watch 100"]
-
-
-async def test_a_server_that_has_shown_a_bookmark_is_expected_to_show_more_in_every_stream() -> None:
-    stage = Stage(lists=[EMPTY], watches=[[bookmark("110"), 2.0], [HOLD], [HOLD]])
-    async with stage.running(76.9):
-        assert stage.asked == ["list 0", "watch 100", "watch 110"]
-        await stage.clock.advance(0.1)
-        assert stage.asked == ["list 0", "watch 100", "watch 110", "watch 110"]
-
-
-async def test_a_stream_that_outlives_its_timeout_is_reopened() -> None:
-    stage = Stage(lists=[EMPTY], watches=[[HOLD], [HOLD]])
-    async with stage.running():
-        timeout = stage.source.watches[0].timeout
-        await stage.clock.advance(timeout + 29.9)
-        assert len(stage.source.watches) == 1
-        await stage.clock.advance(0.1)
-        assert stage.asked == ["list 0", "watch 100", "watch 100"]
-
-
-async def test_a_watch_list_that_goes_silent_is_tried_again_after_a_wait() -> None:
-    stage = Stage(watches=[[bookmark("5"), HOLD], [END, HOLD]], watch_list=True)
-    async with stage.running(80.0):
-        assert stage.asked == ["stream", "stream"]
-        assert stage.source.requests[1].at == pytest.approx(76.2)
-
-
-async def test_a_watch_list_that_never_speaks_is_tried_again_after_75_seconds_and_then_listed() -> None:
-    stage = Stage(lists=[EMPTY], watches=[[HOLD], HOLD, [A, HOLD], [HOLD]], watch_list=True)
-    async with stage.running(250.0):
-        assert stage.asked == ["stream", "stream", "stream", "list 0", "watch 100"]
-        assert [request.at for request in stage.source.requests[:4]] == pytest.approx(
-            [0.0, 76.2, 153.6, 233.4]
-        )
-
-
-async def test_hooks_hear_of_a_bookmark_that_is_late_while_nothing_else_comes() -> None:
-    often: list[StreamStep] = [9.0, A]
-    busy: list[StreamStep] = [25.0, A, *often * 5, 15.0, END, 30.0, A, HOLD]
-    stage = Stage(watches=[busy], watch_list=True)
-    async with stage.running(180.0):
-        assert stage.asked == ["stream"]
-        assert stage.hooks.delays == [
-            WatchListDelayed("pods", 0, 10.0),
-            WatchListDelayed("pods", 0, 20.0),
-            WatchListDelayed("pods", 6, 10.0),
-        ]
-
-
-async def test_the_silence_of_a_complete_watch_list_is_no_delay() -> None:
-    stage = Stage(watches=[[END, 70.0, A, HOLD], [HOLD]], watch_list=True)
-    async with stage.running(100.0):
-        assert stage.hooks.delays == []
-
-
 async def test_resyncs_keep_their_rhythm_across_relists() -> None:
     stage = Stage(lists=repeat(EMPTY), watches=repeat([4.0, error_event(BROKEN)]), resync=10.0)
     async with stage.running(45.0):
@@ -394,25 +214,3 @@ async def test_resyncs_start_after_the_first_snapshot() -> None:
         assert stage.story.calls == ["replace 0 @100"]
         await stage.clock.advance(0.1)
         assert stage.story.calls == ["replace 0 @100", "resync"]
-
-
-async def test_the_ages_of_the_last_object_and_of_the_last_bookmark_tell_a_quiet_stream_from_a_dead_one() -> (
-    None
-):
-    steps: list[StreamStep] = [10.0, A, 20.0, bookmark("105"), 5.0, [A, bookmark("106")], HOLD]
-    stage = Stage(lists=[After(3.0, PAGE), EMPTY], watches=[steps])
-    async with stage.running(1.0):
-        assert stage.reflector.ages == Ages(math.inf, math.inf)
-        seen = []
-        for _ in range(6):
-            await stage.clock.advance(9.0)
-            seen.append((stage.reflector.ages.event, stage.reflector.ages.bookmark))
-    assert seen == [(7.0, math.inf), (6.0, math.inf), (15.0, math.inf), (24.0, 4.0), (8.0, 8.0), (17.0, 17.0)]
-
-
-async def test_a_watch_list_shows_its_age_while_it_is_on_the_way() -> None:
-    stage = Stage(watches=[[A, 30.0, END, HOLD]], watch_list=True)
-    async with stage.running(20.0):
-        assert stage.reflector.ages == Ages(20.0, math.inf)
-        await stage.clock.advance(15.0)
-        assert stage.reflector.ages == Ages(35.0, 5.0)
