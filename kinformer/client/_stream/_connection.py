@@ -4,7 +4,7 @@ import asyncio
 from collections import deque
 from collections.abc import Callable
 from functools import partial
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, cast
 
 import httpx
 
@@ -147,10 +147,9 @@ class Connection(asyncio.BufferedProtocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Called by asyncio."""
-        assert isinstance(transport, asyncio.Transport)  # noqa: S101 -- what a stream of bytes comes with
-        self._transport = transport
+        self._transport = cast("asyncio.Transport", transport)  # uvloop's are not derived from it
         if self._is_aborted:
-            transport.abort()
+            self._transport.abort()
 
     def get_buffer(self, sizehint: int) -> memoryview:  # noqa: ARG002 -- asyncio's
         """Called by asyncio: where the next bytes go."""
