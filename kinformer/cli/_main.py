@@ -78,4 +78,3 @@ def _log(*, verbose: bool) -> None:
     """Show our own log from INFO on, and of others what is worth a warning."""
     logging.basicConfig(format="%(asctime)s %(levelname)-7s %(name)s: %(message)s", level=logging.WARNING)
     logging.getLogger("kinformer").setLevel(logging.DEBUG if verbose else logging.INFO)
-    logging.getLogger("kubernetes_asyncio.config").setLevel(logging.CRITICAL)  # what it logs it also raises

@@ -1,7 +1,7 @@
 """KubernetesAsyncioSource: a reflector's source that asks through a client of kubernetes-asyncio.
 
 Its methods are told to leave the answer unread, so that objects are decoded by our codec and never by its models, which
-costs a hundred times as much. Nothing of the package is imported before something of it has failed.
+costs fifty times as much. Nothing of the package is imported before something of it has failed.
 """
 
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence

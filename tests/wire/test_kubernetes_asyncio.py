@@ -31,10 +31,7 @@ from kinformer.system_clock import SystemClock
 from kinformer.testing import custom_object, custom_resource_definition
 from tests.wire.fault_proxy import Cut, FaultProxy, Reset
 
-pytestmark = [
-    pytest.mark.wire,
-    pytest.mark.filterwarnings("ignore::DeprecationWarning:kubernetes_asyncio"),
-]
+pytestmark = pytest.mark.wire
 
 PODS = Resource.builtin("Pod")
 GADGETS = Resource("example.dev", "v1", "gadgets", "Gadget")

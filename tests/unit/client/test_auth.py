@@ -1,13 +1,15 @@
 import ssl
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
+import anyio
 import httpx
 import pytest
 
 from kinformer.client import Anonymous, BearerToken, Certificate, Credentials, Tls
 from kinformer.client._auth import Authentication
 from kinformer.errors import ConfigError
+from kinformer.testing import settle
 from tests.certificates import Authority
 
 
@@ -142,3 +144,51 @@ async def test_what_no_header_can_carry_is_refused_and_in_no_frame_of_ours(secre
             assert "nter2" not in repr(frame.tb_frame.f_locals)
         frame = frame.tb_next
     assert "nter2" not in str(caught.value)
+
+
+class Hanging:
+    """Takes for ever, from the first time or from the first refusal on."""
+
+    def __init__(self, *, from_the_first: bool) -> None:
+        self.from_the_first = from_the_first
+
+    async def authorization(self, *, rejected: str | None = None) -> str:
+        if self.from_the_first or rejected is not None:
+            await anyio.sleep_forever()
+        return "a"
+
+
+class Body(httpx.AsyncByteStream):
+    """A body that never comes."""
+
+    def __init__(self) -> None:
+        self.is_closed = False
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        await anyio.sleep_forever()
+        yield b""
+
+    async def aclose(self) -> None:
+        self.is_closed = True
+
+
+@pytest.mark.parametrize("where", ["credentials", "fresh credentials", "the body of a refusal"])
+async def test_cancelling_anywhere_closes_the_answer(authority: Authority, where: str) -> None:
+    body, connection = Body(), Connection(None)
+    rotating = Rotating(*(Certificate(*authority.sign(name)) for name in ("one", "two")))
+    credentials: Credentials = Hanging(from_the_first=where == "credentials")
+    if where == "the body of a refusal":
+        credentials, connection = rotating, Kept(Tls(certificates=rotating).context())
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        return httpx.Response(401, stream=body, extensions={"network_stream": connection})
+
+    auth = Authentication(credentials)
+    async with (
+        httpx.AsyncClient(transport=httpx.MockTransport(answer), auth=auth) as http,
+        anyio.create_task_group() as tasks,
+    ):
+        tasks.start_soon(http.get, "http://server")
+        await settle()
+        tasks.cancel_scope.cancel()
+    assert body.is_closed is (where != "credentials")

@@ -2,10 +2,13 @@ import base64
 import json
 import os
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
 import yaml
+from hypothesis import given
+from hypothesis import strategies as st
 
 from kinformer.client._kubeconfig_files import Entry, choose, keep
 from kinformer.errors import ConfigError
@@ -92,6 +95,38 @@ def test_of_several_files_the_first_that_has_a_name_counts_for_all_of_it(tmp_pat
     assert (chosen.name, chosen.cluster.text("server")) == ("c", "https://two")
     assert chosen.user.fields == {"username": "me"}  # and nothing of the other two
     assert (chosen.cluster.path, chosen.user.path) == (two, one)
+
+
+ENTRIES = st.dictionaries(st.sampled_from("abc"), st.integers(0, 99), max_size=3)
+
+
+@given(files=st.lists(st.fixed_dictionaries({"clusters": ENTRIES, "users": ENTRIES}), min_size=1, max_size=4))
+def test_each_name_is_what_the_first_file_that_has_it_says(files: list[dict[str, dict[str, int]]]) -> None:
+    """Whatever is in which file, of whatever length the list."""
+    first = {
+        section: {name: number for file in reversed(files) for name, number in file[section].items()}
+        for section in ("clusters", "users")
+    }
+    pairs = [(cluster, user) for cluster in "abc" for user in "abc"]
+    contexts = [{"name": c + u, "context": {"cluster": c, "user": u}} for c, u in pairs]
+    with TemporaryDirectory() as folder:
+        paths = [write(Path(folder) / "contexts", {"contexts": contexts})]
+        for index, file in enumerate(files):
+            made = {
+                "clusters": [
+                    {"name": name, "cluster": {"server": str(n)}} for name, n in file["clusters"].items()
+                ],
+                "users": [{"name": name, "user": {"token": str(n)}} for name, n in file["users"].items()],
+            }
+            paths.append(write(Path(folder) / str(index), made))
+        for cluster, user in pairs:
+            if cluster in first["clusters"] and user in first["users"]:
+                chosen = choose(paths, cluster + user)
+                assert chosen.cluster.text("server") == str(first["clusters"][cluster])
+                assert chosen.user.text("token") == str(first["users"][user])
+            else:
+                with pytest.raises(ConfigError, match="is not among the"):
+                    choose(paths, cluster + user)
 
 
 @pytest.mark.parametrize("empty", ["", "\n# nothing yet\n", "{}"])

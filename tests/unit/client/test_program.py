@@ -2,6 +2,7 @@ from pathlib import Path
 
 import anyio
 import pytest
+from anyio.lowlevel import checkpoint
 
 from kinformer.client._program import Ended, run_program
 from kinformer.clock import Clock
@@ -82,9 +83,18 @@ async def test_cancelling_kills_the_program_with_what_it_started(tmp_path: Path,
     await gone(pids)
 
 
-async def test_cancelled_before_it_has_begun_a_program_leaves_nothing(tmp_path: Path) -> None:
+@pytest.mark.parametrize("turns", range(8))
+async def test_cancelled_while_it_begins_a_program_leaves_nothing(tmp_path: Path, turns: int) -> None:
+    clock, pids = SystemClock(), tmp_path / "pids"
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(shell, HANG, tmp_path)
+        for _ in range(turns):
+            await checkpoint()
+        end = clock.monotonic() + 0.2
+        while not pids.exists() and clock.monotonic() < end:
+            pass  # it gets on, and the event loop does not
         tasks.cancel_scope.cancel()
+    if pids.exists():
+        await gone(await started(tmp_path))
     listed = await anyio.run_process(["ps", "-eo", "args"])
     assert str(tmp_path) not in listed.stdout.decode()
