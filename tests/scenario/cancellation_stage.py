@@ -1,74 +1,24 @@
-"""Cutting work short, ever later, on a server whose storage gives way around each step, as one elsewhere would."""
+"""Cutting work short at every turn of the loop, whatever it waits for; see ``cancelling`` for cutting it at every await."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Generator
 from contextlib import asynccontextmanager
 from functools import partial
-from random import Random
 from typing import Any
 
 import anyio
 from anyio.lowlevel import checkpoint
 
-from kinformer.apiserver import ApiServer
-from kinformer.apiserver.storage import Change, KeyValue, MemoryKV, RangeResult, Watch
 from kinformer.client import Client
-from kinformer.meta import Resource
-from kinformer.testing import AppTransport, FakeClock, custom_resource_definition, settle
+from kinformer.testing import settle
+from tests.scenario.cancelling import world as slow
 
-DEFINITIONS = Resource.builtin("CustomResourceDefinition")
-GADGETS = Resource("example.dev", "v1", "gadgets", "Gadget")
-"""A kind of ours that the server knows."""
 MOST = 500
 """Turns or waits; what takes more would never end."""
 
 
-class YieldingKV:
-    """Memory that takes its time."""
-
-    def __init__(self) -> None:
-        self.kv = MemoryKV()
-
-    async def revision(self) -> int:
-        await checkpoint()
-        return await self.kv.revision()
-
-    async def get(self, key: str, *, revision: int = 0) -> KeyValue | None:
-        await checkpoint()
-        return await self.kv.get(key, revision=revision)
-
-    async def range(self, prefix: str, *, start: str = "", revision: int = 0, limit: int = 0) -> RangeResult:
-        await checkpoint()
-        return await self.kv.range(prefix, start=start, revision=revision, limit=limit)
-
-    async def put(self, key: str, value: bytes, *, expected: int | None = None) -> KeyValue:
-        await checkpoint()
-        result = await self.kv.put(key, value, expected=expected)
-        await checkpoint()
-        return result
-
-    async def delete(self, key: str, *, expected: int | None = None) -> Change | None:
-        await checkpoint()
-        result = await self.kv.delete(key, expected=expected)
-        await checkpoint()
-        return result
-
-    @asynccontextmanager
-    async def watch(self, prefix: str, from_revision: int) -> AsyncIterator[Watch]:
-        await checkpoint()
-        async with self.kv.watch(prefix, from_revision) as watch:
-            yield watch
-
-    async def compact(self, revision: int) -> None:
-        await self.kv.compact(revision)
-
-
-Cut = Callable[[Callable[[], Awaitable[None]], int], Awaitable[bool]]
-"""Begins some work and cuts it short; gives whether it had come to its end by then."""
-
-
 async def after_turns(work: Callable[[], Awaitable[None]], turns: int) -> bool:
-    """Cut short after so many turns of the event loop, wherever all tasks of the work are by then."""
+    """Cut short after so many turns of the event loop, wherever all tasks are by then; whether it had come to its end."""
     ends: list[None] = []
 
     async def run() -> None:
@@ -81,13 +31,6 @@ async def after_turns(work: Callable[[], Awaitable[None]], turns: int) -> bool:
             await checkpoint()
         tasks.cancel_scope.cancel()
     return bool(ends)
-
-
-async def at_wait(work: Callable[[], Awaitable[None]], number: int) -> bool:
-    """Cut short while the task of the work itself waits for the ``number``-th time; for what calls ``settle``."""
-    with anyio.CancelScope() as scope:
-        await Waits(work(), number, scope)
-    return not scope.cancel_called
 
 
 class Waits:
@@ -120,25 +63,18 @@ async def nothing(number: int) -> None:
 
 
 async def sweep(
-    work: Callable[[int], Awaitable[None]],
-    *,
-    cut: Cut = after_turns,
-    prepare: Callable[[int], Awaitable[None]] = nothing,
-    is_shielded: bool = False,
+    work: Callable[[int], Awaitable[None]], *, prepare: Callable[[int], Awaitable[None]] = nothing
 ) -> None:
-    """Cut ``work`` short ever later until it comes to its end; each time no task may be left.
-
-    What is shielded comes to its end however early it is cut.
-    """
+    """Cut ``work`` short ever later until it comes to its end; each time no task may be left."""
     await settle()
     before = asyncio.all_tasks()
     for number in range(1, MOST):
         await prepare(number)
-        is_done = await cut(partial(work, number), number)
+        is_done = await after_turns(partial(work, number), number)
         await settle()
         assert asyncio.all_tasks() == before, f"cut short the {number}th time it left a task"
         if is_done:
-            assert is_shielded or number > 1, "it never waited"
+            assert number > 1, "it never waited"
             return
     raise AssertionError("it does not end")
 
@@ -146,10 +82,5 @@ async def sweep(
 @asynccontextmanager
 async def world() -> AsyncIterator[Client]:
     """A server on slow storage, with its client."""
-    clock = FakeClock()
-    async with (
-        ApiServer(storage=YieldingKV(), clock=clock, random=Random(1)) as server,
-        Client("http://test", transport=AppTransport(server.app, clock=clock), clock=clock) as client,
-    ):
-        await client.resource(DEFINITIONS).create(custom_resource_definition(GADGETS))
-        yield client
+    async with slow.world() as made:
+        yield made.client

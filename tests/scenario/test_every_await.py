@@ -19,7 +19,17 @@ from dataclasses import dataclass
 
 import pytest
 
-from tests.scenario.cancelling import commands, controllers, doubles, pipeline, requests, server, sockets
+from tests.scenario.cancelling import (
+    clients,
+    commands,
+    connections,
+    controllers,
+    doubles,
+    pipeline,
+    requests,
+    server,
+    sockets,
+)
 from tests.scenario.cancelling.apart import NEVER_WAITS, SHIELDED, matching
 from tests.scenario.cancelling.haste import HastyLoop
 from tests.scenario.cancelling.points import Point, points
@@ -43,6 +53,19 @@ STAGES = {
     "queues": Stage(("workqueue/",), (controllers.queues,)),
     "reflectors": Stage(("reflector/",), (pipeline.reflectors,)),
     "informers": Stage(("informer/",), (pipeline.informers, pipeline.factories)),
+    "clients": Stage(
+        ("client/",),
+        (
+            clients.verbs,
+            clients.waits,
+            clients.odd_answers,
+            connections.streams,
+            connections.secure_streams,
+            connections.races,
+            connections.credentials,
+            connections.foreign_sources,
+        ),
+    ),
     "controllers": Stage(
         ("controller/",), (controllers.managers, controllers.finalizers, controllers.programs)
     ),
@@ -110,6 +133,10 @@ async def play(stage: Stage, sweep: Sweep) -> None:
     with sweep.observer.installed():
         for work in stage.works:
             await work(sweep)
+
+
+def test_each_file_that_waits_belongs_to_a_stage() -> None:
+    assert [file for file in {point.file for point in points()} if not stage_of(file)] == []
 
 
 @pytest.mark.parametrize("entries", [NEVER_WAITS, SHIELDED], ids=["never", "shielded"])

@@ -12,6 +12,8 @@ __all__ = ["NEVER_WAITS", "SHIELDED", "matching"]
 
 _GROUP = "entering a task group does not wait"
 _STACK = "entering an exit stack does nothing"
+_OPENS = "transports connect when they are asked something, not when they are entered"
+_ITERATORS = "those of httpx have nothing to clean up between two chunks"
 
 NEVER_WAITS: Final[Mapping[str, str]] = {
     "enter async with anyio.create_task_group()": _GROUP,
@@ -23,6 +25,15 @@ NEVER_WAITS: Final[Mapping[str, str]] = {
         "a server listens at once, and its tasks begin to run when somebody waits"
     ),
     "enter async with Client(server.url)": "a client that is given a URL looks for nothing",
+    "client/_client.py, Client.__aenter__: await self._http.open(self._config)": _OPENS,
+    "client/_http.py, Http.open: await pool.__aenter__()": _OPENS,
+    "client/_stream/_transport.py, StreamTransport.__aenter__: await self._others.__aenter__()": _OPENS,
+    "enter async with httpx.AsyncClient(": _OPENS,
+    "client/_http.py, Http._stream: await chunks.aclose()": _ITERATORS,
+    "client/_http.py, _Chunks.aclose: await self._source.aclose()": _ITERATORS,
+    "client/_discovery.py, _read_each.read: leave async with limit": "giving back a place does not wait",
+    "client/_issued.py, IssuedCredentials.authorization: leave async with self._asking": "releasing a lock does not wait",
+    "client/_program.py, run_program: enter async with process": "a process that was started is only handed over",
     "testing/_cluster.py, Cluster.__aenter__: await entering.enter_async_context(self._new_client())": (
         "a client that is given a URL and a transport looks for nothing, and entering the transport opens a task group"
     ),

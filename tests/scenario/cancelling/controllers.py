@@ -23,7 +23,7 @@ from kinformer.tasks import has_cancellation
 from kinformer.testing import Cluster, FakeClock, config_map, settle
 from kinformer.workqueue import WorkQueue
 from tests.scenario.cancelling.pipeline import cancel_this_task
-from tests.scenario.cancelling.sweep import Sweep
+from tests.scenario.cancelling.sweep import Sweep, processes
 from tests.scenario.cancelling.world import CONFIG_MAPS, NAMESPACES, WIDGETS
 
 
@@ -167,7 +167,7 @@ async def programs(sweep: Sweep) -> None:
                 await manager.run()
 
         for work in (run, manage):
-            await sweep.of(work, held=lambda: [signal.getsignal(number) for number in SIGNALS])
+            await sweep.of(work, held=lambda: (processes(), [signal.getsignal(number) for number in SIGNALS]))
 
 
 class Reads:

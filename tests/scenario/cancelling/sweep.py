@@ -1,8 +1,10 @@
 """Cancelling work wherever it waits: at each point, by each way that leads to it, by a scope and by the task itself."""
 
 import asyncio
+import os
 import sys
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
@@ -32,6 +34,16 @@ Held = Callable[[], object]
 
 async def nothing() -> None:
     """What most need before, and look at after."""
+
+
+def processes() -> int:
+    """How many this one has started, where there is a list of them."""
+    found = 0
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):  # it has ended meanwhile
+            parent = path.read_text().rpartition(")")[2].split()[1]
+            found += parent == str(os.getpid())
+    return found
 
 
 @dataclass(frozen=True, slots=True)
