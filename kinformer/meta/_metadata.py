@@ -7,6 +7,7 @@ a full collection over 100,000 of them takes 1 ms, with dicts 77).
 
 from collections.abc import Mapping
 from datetime import datetime
+from itertools import chain
 from sys import intern
 from typing import Any
 
@@ -166,4 +167,4 @@ def _key_of(metadata: Mapping[str, Any]) -> str:
 def _flat(mapping: dict[str, str]) -> tuple[str, ...]:
     # Keys repeat over all objects of a kind, and so do most label values; annotation values are interned with them,
     # which costs little and dies with the last object that holds them.
-    return tuple(intern(part) for pair in mapping.items() for part in pair)
+    return tuple(map(intern, chain.from_iterable(mapping.items())))
