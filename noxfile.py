@@ -56,7 +56,7 @@ def clients(session: nox.Session) -> None:
 @nox.session
 def bench(session: nox.Session) -> None:
     """Measure; ``-- quick`` takes fewer rounds."""
-    session.install("-e", ".[apiserver]")
+    session.install("-e", ".[apiserver]", "aiohttp")
     session.run("python", "-m", "tests.bench", *session.posargs)
 
 

@@ -5,7 +5,7 @@ The quick run has few rounds, so it lets a ratio be a quarter beyond its bound.
 
 import sys
 
-from tests.bench import imports, objects, pipeline, queues
+from tests.bench import imports, objects, pipeline, queues, streams
 
 
 def main(arguments: list[str]) -> int:
@@ -17,6 +17,7 @@ def main(arguments: list[str]) -> int:
     results = [imports.run(rounds)]
     for room in (objects, queues, pipeline):
         results += [comparison.run(rounds, slack=slack) for comparison in room.comparisons()]
+    results.append(streams.run(rounds, slack=slack))
     results.append(queues.gives_memory_back(200_000 if arguments else 2_000_000))
     return 0 if all(results) else 1
 

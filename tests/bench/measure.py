@@ -41,12 +41,13 @@ class Comparison:
     def _measure(self, rounds: int) -> tuple[float, float]:
         ours, theirs = [], []
         for _ in range(rounds):
-            ours.append(_cpu_seconds(self.subject))
-            theirs.append(_cpu_seconds(self.yardstick))
+            ours.append(cpu_seconds(self.subject))
+            theirs.append(cpu_seconds(self.yardstick))
         return statistics.median(ours), statistics.median(theirs)
 
 
-def _cpu_seconds(work: Callable[[], object]) -> float:
+def cpu_seconds(work: Callable[[], object]) -> float:
+    """What ``work`` takes of the processor, after a collection."""
     gc.collect()
     start = time.process_time()
     work()
