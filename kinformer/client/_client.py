@@ -168,7 +168,10 @@ class Client:
 
         Raises:
             RequestError: As for the verbs of a resource; retried by the same rules.
+            ValueError: The path does not begin with a slash: it would be read as a part of the server's name.
         """
+        if not path.startswith("/"):
+            raise ValueError(f"path {path!r} must begin with a slash, as '/version' does")
         return await self._http.request(Call(method, path, params or {}, content, content_type))
 
     def logs(

@@ -4,6 +4,7 @@ Nothing here appears in a ``repr`` that should not appear in a log.
 """
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,6 +26,9 @@ SERVICE_ACCOUNT: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 _PROXIES: Final = ("http", "https", "socks5", "socks5h")
 """The schemes of proxies; the last two need ``httpx[socks]``."""
 
+_NAME: Final = re.compile(r"[\w:-][\w.:-]*", re.ASCII)
+"""Names and addresses as certificates have them."""
+
 
 @dataclass(frozen=True, slots=True)
 class Config:
@@ -41,7 +45,8 @@ class Config:
         impersonation: Whom to act as, where that is not who we are.
 
     Raises:
-        ValueError: The URL is no such URL, or has a user, a query or a fragment in it; or the proxy's is none.
+        ValueError: The URL is no such URL, or has a user, a query or a fragment in it; or the proxy's is none; or
+            ``tls.server_name`` could be in no certificate.
     """
 
     url: str
@@ -55,8 +60,12 @@ class Config:
         parts = _parts(self.url)
         if parts is None or parts.scheme not in {"http", "https"}:
             raise ValueError("the server's url must be like 'https://host:6443'" + _shown(self.url))
-        if parts.username or parts.password or parts.query or parts.fragment:
+        if parts.username or parts.password or "?" in self.url or "#" in self.url:
             raise ValueError("the server's url must have no user, query or fragment: use credentials=")
+        if self.tls.server_name and not _NAME.fullmatch(self.tls.server_name):
+            raise ValueError(
+                f"tls-server-name must be a name such as 'api.example', not {self.tls.server_name!r}"
+            )
         if self.proxy:
             proxy = _parts(self.proxy)
             if proxy is None or proxy.scheme not in _PROXIES:

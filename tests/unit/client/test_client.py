@@ -113,3 +113,11 @@ async def test_a_redirect_is_not_followed_with_our_credentials(script: Any) -> N
         with pytest.raises(Exception, match="302"):
             await client.request("GET", "/x")
     assert [request.url for request in script.requests] == [httpx.URL("http://server/x")]
+
+
+@pytest.mark.parametrize("path", ["", "version", ".evil.example/version", ":80/version"])
+async def test_a_path_that_would_lead_to_another_server_is_refused(script: Any, path: str) -> None:
+    async with Client("http://host", transport=script) as client:
+        with pytest.raises(ValueError, match="must begin with a slash"):
+            await client.request("GET", path)
+    assert script.requests == []

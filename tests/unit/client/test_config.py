@@ -33,6 +33,23 @@ def test_a_url_with_a_password_is_refused_without_saying_it() -> None:
         assert "hunter2" not in str(caught.value)
 
 
+@pytest.mark.parametrize("url", ["https://host?", "https://host#", "https://host/?a=b", "https://host/#a"])
+def test_a_url_that_would_swallow_the_path_is_refused(url: str) -> None:
+    with pytest.raises(ValueError, match="no user, query or fragment"):
+        Config(url)
+
+
+@pytest.mark.parametrize("name", [".host", "a\0b", "\xe9", "a b"])
+def test_a_server_name_that_no_certificate_has_is_refused(name: str) -> None:
+    with pytest.raises(ValueError, match="tls-server-name must be a name"):
+        Config("https://host", tls=Tls(server_name=name))
+
+
+@pytest.mark.parametrize("name", ["host", "a_b.example.", "10.0.0.1", "fd00::1"])
+def test_a_server_name_may_be_a_name_or_an_address(name: str) -> None:
+    assert Config("https://host", tls=Tls(server_name=name)).tls.server_name == name
+
+
 def test_a_trailing_slash_is_dropped_and_a_path_stays() -> None:
     assert Config("https://host/k8s/clusters/c-1/").url == "https://host/k8s/clusters/c-1"
 
