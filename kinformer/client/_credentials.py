@@ -4,6 +4,7 @@ import base64
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
+from stat import S_ISREG
 from typing import Protocol
 
 from kinformer.errors import ConfigError
@@ -89,11 +90,13 @@ class TokenFile:
     def _refresh(self) -> None:
         try:
             stat = os.stat(self.path)  # noqa: PTH116 -- follows the link that the kubelet swaps
+            if not S_ISREG(stat.st_mode):  # reading a pipe would hold up the whole loop
+                raise ConfigError(f"token file {self.path} cannot be read: it must be a regular file")  # noqa: TRY301
             seen = (stat.st_mtime_ns, stat.st_ino, stat.st_size)
             if seen == self._seen:
                 return
             token = self.path.read_text().strip()
-        except (OSError, UnicodeDecodeError) as error:
+        except (OSError, ValueError) as error:  # the latter: a path with NUL, or what is no UTF-8
             raise ConfigError(f"token file {self.path} cannot be read: {error}") from error
         if not token:
             raise ConfigError(f"token file {self.path} is empty: it must hold a bearer token")

@@ -94,12 +94,21 @@ class ExecPlugin:
         return has_terminal and self.interactive != "Never"
 
     def request(self, *, interactive: bool) -> str:
-        """What the program finds in ``KUBERNETES_EXEC_INFO``."""
+        """What the program finds in ``KUBERNETES_EXEC_INFO``.
+
+        Raises:
+            ConfigError: The cluster's extension holds what JSON cannot say, such as itself.
+        """
         spec: dict[str, Any] = {"interactive": interactive}
         if self.cluster is not None:
             spec["cluster"] = dict(self.cluster)
         content = {"apiVersion": self.api_version, "kind": "ExecCredential", "spec": spec}
-        return msgspec.json.encode(content).decode()
+        try:
+            return msgspec.json.encode(content).decode()
+        except (TypeError, ValueError, OverflowError, RecursionError):  # YAML can say more than JSON
+            raise ConfigError(
+                f"{self} is to be told what JSON cannot say: see the extension {EXTENSION}"
+            ) from None
 
     def issued(self, output: bytes) -> Issued:
         """What the program printed, understood.

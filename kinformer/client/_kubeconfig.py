@@ -36,8 +36,11 @@ class Kubeconfig:
         """The one that ``$KUBECONFIG`` names, whether it exists or not; else ``~/.kube/config`` if it exists."""
         if named := environ.get("KUBECONFIG"):
             return cls(named)
-        usual = Path.home() / ".kube" / "config"
-        return cls(usual) if usual.exists() else None
+        try:
+            usual = Path.home() / ".kube" / "config"
+        except RuntimeError:  # as for a user without a name, such as pods may have
+            return None
+        return cls(usual) if os.path.exists(usual) else None  # noqa: PTH110 -- pathlib raises where it may not look
 
     async def load(self, *, clock: Clock | None = None) -> Config:
         """Read the files, run the exec plugin or ask the identity provider if there is one, and say what came out.
@@ -88,4 +91,7 @@ class Kubeconfig:
         found = self if self.path else self.find()
         if found is None:
             raise ConfigError("there is no ~/.kube/config: write one, set KUBECONFIG, or give the path")
-        return [Path(part).expanduser() for part in str(found.path).split(os.pathsep) if part]
+        try:
+            return [Path(part).expanduser() for part in str(found.path).split(os.pathsep) if part]
+        except RuntimeError as error:  # a user without a home, or nobody of that name
+            raise ConfigError(f"kubeconfig {found.path} cannot be found: {error}") from error

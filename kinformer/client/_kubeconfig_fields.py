@@ -57,7 +57,7 @@ def _certificate(user: Entry) -> Certificate | None:
 def _read(user: Entry, name: str, path: str) -> str:
     try:
         return Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, ValueError) as error:  # the latter: a path with NUL, or what is no UTF-8
         raise user.error(name, f"cannot be read: {error}") from error
 
 

@@ -12,11 +12,14 @@ import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from kinformer.errors import ConfigError
 
 __all__ = ["Chosen", "Entry", "choose", "keep"]
+
+_ODD_VALUES: Final = (RecursionError, ValueError, LookupError, AttributeError, OverflowError, TypeError)
+"""What YAML's reader lets through of what it meets: too deep a nesting, dates and tagged values that are none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +109,7 @@ def choose(paths: Sequence[Path], wanted: str) -> Chosen:
     found: dict[str, dict[str, Entry]] = {"contexts": {}, "clusters": {}, "users": {}}
     current, read = "", []
     for path in dict.fromkeys(paths):
-        if not path.exists():
+        if not _exists(path):
             continue
         file = Entry(path, "", _content(path))
         read.append(path)
@@ -169,6 +172,13 @@ def _write(path: Path, content: object, mode: int) -> None:
         yaml.safe_dump(content, file, sort_keys=False)
 
 
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError as error:  # such as a folder that is not ours to look into
+        raise ConfigError(f"kubeconfig {path} cannot be read: {error}") from error
+
+
 def _content(path: Path) -> dict[str, Any]:
     import yaml
 
@@ -176,7 +186,7 @@ def _content(path: Path) -> dict[str, Any]:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"kubeconfig {path} cannot be read: {error}") from error
-    except (yaml.YAMLError, RecursionError, ValueError) as error:  # the last: dates that are none
+    except (yaml.YAMLError, *_ODD_VALUES) as error:
         mark = getattr(error, "problem_mark", None)
         place = f" at line {mark.line + 1}, column {mark.column + 1}" if mark else ""
         hint = "put values that begin with one of *&!%@` or contain ': ' in quotes"

@@ -153,7 +153,10 @@ def check_url(what: str, url: str) -> None:
     Raises:
         ConfigError: It is no such URL.
     """
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        parts = urlsplit("")
     if parts.scheme != "https" or not parts.hostname or parts.username or parts.password:
         raise ConfigError(f"{what} must be a URL like 'https://host/path', without a user")
 

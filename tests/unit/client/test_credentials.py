@@ -74,3 +74,23 @@ def test_a_token_file_that_is_bad_from_the_start_is_named(
         path.write_bytes(content)
     with pytest.raises(ConfigError, match=f"{path} {match}"):
         TokenFile(path)
+
+
+def test_a_token_file_that_would_hold_up_the_loop_is_not_opened(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "token")
+    with pytest.raises(ConfigError, match="must be a regular file"):
+        TokenFile(tmp_path / "token")
+
+
+async def test_a_token_file_that_becomes_a_pipe_leaves_the_old_token(tmp_path: Path) -> None:
+    path = tmp_path / "token"
+    path.write_text("one")
+    token = TokenFile(path)
+    path.unlink()
+    os.mkfifo(path)
+    assert await token.authorization() == "Bearer one"
+
+
+def test_a_path_that_no_file_can_have_is_told() -> None:
+    with pytest.raises(ConfigError, match="cannot be read"):
+        TokenFile("to\0ken")

@@ -74,6 +74,15 @@ def test_a_plugin_is_told_what_it_may_do() -> None:
     }
 
 
+def test_a_plugin_cannot_be_told_what_json_cannot_say() -> None:
+    cycle: dict[str, Any] = {}
+    cycle["self"] = cycle
+    for config in (cycle, {None: 1}):
+        plugin = read(provideClusterInfo=True, cluster={"config": config})
+        with pytest.raises(ConfigError, match="what JSON cannot say"):
+            plugin.request(interactive=False)
+
+
 @pytest.mark.parametrize(
     ("mode", "has_terminal", "interactive"),
     [

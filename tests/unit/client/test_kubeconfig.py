@@ -150,6 +150,31 @@ async def test_a_missing_file_and_one_that_is_a_directory(tmp_path: Path) -> Non
         await Kubeconfig(tmp_path).load()
 
 
+async def test_a_home_that_nobody_has_is_told() -> None:
+    with pytest.raises(ConfigError, match="kubeconfig ~nobody-of-that-name/config cannot be found"):
+        await Kubeconfig("~nobody-of-that-name/config").load()
+
+
+def test_without_a_home_there_is_no_kubeconfig(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("HOME")
+    monkeypatch.setattr("os.getuid", lambda: 2**31 - 7)
+    assert Kubeconfig.find({}) is None
+
+
+@pytest.mark.parametrize(
+    "user",
+    [
+        {"tokenFile": "a\0b"},
+        {"client-certificate": "a\0b", "client-key-data": "eA=="},
+        {"auth-provider": {"name": "oidc", "config": {"idp-issuer-url": "https://[x"}}},
+    ],
+    ids=["token file", "certificate", "provider"],
+)
+async def test_a_path_or_url_that_can_be_none_is_told(path: Path, user: dict[str, Any]) -> None:
+    with pytest.raises(ConfigError):
+        await write(path, content(**user)).load()
+
+
 async def test_a_plugin_is_asked_again_when_its_token_is_about_to_expire(path: Path) -> None:
     clock = FakeClock()
     config = await write(path, content(exec=plugin(path, "2020-01-01T00:00:00Z"))).load(clock=clock)

@@ -151,6 +151,9 @@ def test_what_nobody_asks_for_may_be_anything(tmp_path: Path) -> None:
         ("token: @hunter2", "at line 2"),
         ("expiry: 2026-99-99", ""),
         ("[" * 600, ""),
+        ("token: !!bool hunter2", ""),
+        ('token: !!int ""', ""),
+        ("expiry: !!timestamp hunter2", ""),
         ('token: "hunter2', "at line 3"),
     ],
 )
@@ -176,6 +179,11 @@ def test_a_path_that_names_nothing_is_told() -> None:
         ConfigError, match=r"kubeconfig of no name does not exist: correct the path or \$KUBECONFIG"
     ):
         choose([], "")
+
+
+def test_a_path_that_cannot_be_looked_at_is_told(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"cannot be read: .* too long"):
+        choose([tmp_path / ("a" * 300)], "")
 
 
 def login(path: Path) -> Entry:
