@@ -77,7 +77,7 @@ class IssuedCredentials:
         expires = self._issued.expires
         if expires is None or self._clock.monotonic() < self._pause_until:
             return False
-        return expires - _MARGIN <= self._clock.now()
+        return expires <= self._clock.now() + _MARGIN  # the sum, since Go's zero time has nothing before it
 
     def __repr__(self) -> str:
         return "<credentials that are issued>"

@@ -140,7 +140,7 @@ def _seconds(value: str, date: str) -> float | None:
         pass
     try:
         return _positive((parsedate_to_datetime(value) - parsedate_to_datetime(date)).total_seconds())
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, OverflowError):  # the last: a year or a zone that no date has
         return None
 
 

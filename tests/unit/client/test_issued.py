@@ -169,3 +169,11 @@ async def test_nothing_of_it_is_shown() -> None:
     issued = Issued("Bearer hunter2", Certificate("chain", "hunter2"))
     credentials = IssuedCredentials(Office(), issued, FakeClock())
     assert "hunter2" not in repr(issued) + repr(credentials) + str(credentials)
+
+
+async def test_the_zero_time_of_go_is_long_over() -> None:
+    office = Office(lasts=0)
+    office.clock = FakeClock(datetime(1, 1, 1, tzinfo=UTC))
+    credentials = await IssuedCredentials.of(office, office.clock)
+    await office.clock.advance(61)
+    assert await credentials.authorization() == "Bearer 2"

@@ -113,6 +113,8 @@ def test_another_timeout_is_not_a_version_of_the_future() -> None:
             30.0,
         ),
         ({"retry-after": "Wed, 21 Oct 2026 07:28:30 GMT"}, {}, None),
+        ({"retry-after": f"Wed, 21 Oct {10**20} 07:28:30 GMT"}, {}, None),
+        ({"retry-after": f"Wed, 21 Oct 2026 07:28:30 +{10**20}"}, {}, None),
     ],
 )
 def test_the_server_says_when_to_come_back(
