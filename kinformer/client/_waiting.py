@@ -10,6 +10,7 @@ from kinformer.client._resource import ResourceClient
 from kinformer.errors import (
     DecodeError,
     ExpiredError,
+    FutureVersionError,
     RequestError,
     ServerError,
     ThrottledError,
@@ -121,7 +122,7 @@ class _Wait:
             try:
                 if (self._version == LATEST and await self._look()) or await self._follow():
                     return self._outcome
-            except ExpiredError:
+            except (ExpiredError, FutureVersionError):  # the latter where a backup was restored
                 self._version = LATEST
             except (TransportError, DecodeError, ServerError, ThrottledError) as error:
                 self._failure = error

@@ -1,6 +1,7 @@
 """How a wait survives what goes wrong meanwhile."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import httpx
@@ -43,6 +44,16 @@ async def test_a_forgotten_version_is_survived_by_a_new_list(script: Any) -> Non
 
     assert (await waiting.run("Ready", changes)).metadata.resource_version == "70"
     assert len(script.requests) == 5
+
+
+async def test_a_version_that_a_restored_server_has_not_reached_is_survived_by_a_new_list(
+    script: Any,
+) -> None:
+    script.answer(page(pod(), version="5000"))
+    script.status(504, "Timeout", message="Too large resource version: 5000, current: 70")
+    script.answer(page(pod("70", "True"), version="70"))
+    waiting = Waiting(script)
+    assert (await waiting.run("Ready", partial(waiting.clock.advance, 2.0))).metadata.resource_version == "70"
 
 
 async def test_an_outage_is_survived(script: Any) -> None:
