@@ -1,6 +1,6 @@
 """Authentication: puts the credentials on each request, and asks for others once when the server refuses them."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from typing import Any, Final
 
 import httpx
@@ -23,12 +23,16 @@ class Authentication(httpx.Auth):
     which is not the present one any more, the connection is closed, and the request made again on another. (client-go
     closes all of them, also those that are in use.)
 
+    Credentials may take long to be had, and the client be closed meanwhile. A closed pool of httpx would make a connection
+    all the same, which nobody closes: ``check`` is called before each request, and raises.
+
     Raises, from a request:
         ConfigError: The credentials cannot stand in a header; the message does not have them.
     """
 
-    def __init__(self, credentials: Credentials) -> None:
+    def __init__(self, credentials: Credentials, check: Callable[[], object]) -> None:
         self._credentials = credentials
+        self._check = check
 
     async def async_auth_flow(self, request: httpx.Request) -> AsyncGenerator[httpx.Request, httpx.Response]:
         """Send the request, and where it was refused and there is more to show, once more."""
@@ -45,6 +49,7 @@ class Authentication(httpx.Auth):
         """Put the header on; gives whether there is one, and it is another one than before."""
         before = request.headers.get("Authorization", "")
         value = await self._credentials.authorization(rejected=before if is_rejected else None)
+        self._check()
         is_new = value not in {"", before}
         if not (value.isascii() and value.isprintable()):
             del value, before  # some tools show what is in the frames of an error

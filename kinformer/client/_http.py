@@ -9,6 +9,7 @@ import ssl
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import cache
+from http.cookiejar import CookieJar, DefaultCookiePolicy
 from importlib.metadata import PackageNotFoundError, version
 from random import Random
 from typing import Any, Final
@@ -94,14 +95,17 @@ class Http:
         if transport is None:
             transport = transport_for(config, streaming=self._streaming, clock=self.clock)
         pool = httpx.AsyncClient(
-            auth=Authentication(config.credentials),
+            auth=Authentication(config.credentials, self._opened),
+            cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),  # none, as client-go
             headers=[("User-Agent", _user_agent()), *config.headers],
             timeout=httpx.Timeout(None, connect=_CONNECT),  # the total is bounded on our clock
             trust_env=False,  # what counts of it is in the transport
             transport=transport,
         )
-        if config.tls.server_name:
-            self._extensions = {"sni_hostname": config.tls.server_name}
+        host = httpx.URL(config.url).host
+        # A name in full ends with a dot, but not in certificates, nor in what a handshake says (RFC 6066, section 3).
+        if (name := (config.tls.server_name or host).removesuffix(".")) != host:
+            self._extensions = {"sni_hostname": name}
         await pool.__aenter__()
         self._pool, self._url = pool, config.url
 

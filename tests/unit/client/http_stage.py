@@ -8,9 +8,7 @@ import anyio
 from kinformer.client import Anonymous, Config, Credentials, RateLimit
 from kinformer.client._calls import Call
 from kinformer.client._http import Http
-from kinformer.errors import (
-    RequestError,
-)
+from kinformer.errors import ClosedError, RequestError
 from kinformer.hooks import NoHooks, RequestFinished
 from kinformer.testing import FakeClock
 
@@ -50,7 +48,7 @@ class Opened:
 async def outcome(call: Any) -> Any:
     try:
         return await call
-    except (RequestError, RuntimeError) as error:
+    except (RequestError, ClosedError, RuntimeError) as error:
         return error
 
 

@@ -56,7 +56,8 @@ class Changing:
 
 
 async def ask(answers: Answers, credentials: Credentials) -> httpx.Response:
-    return await httpx.AsyncClient(transport=answers, auth=Authentication(credentials)).get("http://server")
+    auth = Authentication(credentials, lambda: None)
+    return await httpx.AsyncClient(transport=answers, auth=auth).get("http://server")
 
 
 @pytest.mark.parametrize(
@@ -183,7 +184,7 @@ async def test_cancelling_anywhere_closes_the_answer(authority: Authority, where
     def answer(request: httpx.Request) -> httpx.Response:
         return httpx.Response(401, stream=body, extensions={"network_stream": connection})
 
-    auth = Authentication(credentials)
+    auth = Authentication(credentials, lambda: None)
     async with (
         httpx.AsyncClient(transport=httpx.MockTransport(answer), auth=auth) as http,
         anyio.create_task_group() as tasks,

@@ -5,7 +5,7 @@ import anyio
 import httpx
 import pytest
 
-from kinformer.client import Config
+from kinformer.client import Config, Tls
 from kinformer.client._calls import Call
 from kinformer.client._http import Http
 from kinformer.errors import (
@@ -124,6 +124,62 @@ async def test_credentials_that_stay_refused_are_an_error(script: Any) -> None:
         error = await outcome(opened.http.request(GET))
     assert error.code == 401
     assert len(script.requests) == 1
+
+
+class Slow:
+    """Credentials that are had when a test says so."""
+
+    def __init__(self) -> None:
+        self.door = anyio.Event()
+
+    async def authorization(self, *, rejected: str | None = None) -> str:  # noqa: ARG002 -- the protocol's
+        await self.door.wait()
+        return "Bearer t"
+
+
+@pytest.mark.parametrize("call", [GET, POST], ids=["a read", "a write"])
+async def test_a_request_whose_credentials_come_after_the_end_is_not_made(script: Any, call: Call) -> None:
+    credentials, found = Slow(), []
+
+    async def request() -> None:
+        found.append(await outcome(opened.http.request(call)))
+
+    async with anyio.create_task_group() as tasks:
+        async with Opened(script, credentials) as opened:
+            tasks.start_soon(request)
+            await settle()
+        credentials.door.set()
+    assert isinstance(found[0], ClosedError)
+    assert script.requests == []
+
+
+async def test_a_cookie_is_not_taken(script: Any) -> None:
+    script.answer(b"one", headers={"Set-Cookie": "a=b; Path=/"})
+    script.answer(b"two")
+    async with Opened(script) as opened:
+        await opened.http.request(GET)
+        assert await opened.http.request(GET) == b"two"
+    assert "cookie" not in script.requests[1].headers
+
+
+@pytest.mark.parametrize(
+    ("url", "server_name", "expected"),
+    [
+        ("https://host", "", None),
+        ("https://host.svc.:6443", "", "host.svc"),
+        ("https://host", "name.", "name"),
+        ("https://host.", "host.", "host"),
+    ],
+)
+async def test_a_certificate_need_not_have_the_dot_that_ends_a_name_in_full(
+    script: Any, url: str, server_name: str, expected: str | None
+) -> None:
+    script.answer(b"")
+    opened = Opened(script)
+    opened.config = Config(url, tls=Tls(server_name=server_name))
+    async with opened:
+        await opened.http.request(GET)
+    assert script.requests[0].extensions.get("sni_hostname") == expected
 
 
 async def test_a_stream_gives_chunks_as_they_come(script: Any) -> None:
