@@ -1,11 +1,14 @@
 """Claims: what may be waited for of one object, and what to say of an object of which it is not true. Pure."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from inspect import isawaitable, iscoroutine, iscoroutinefunction
 from typing import Any
 
 from kinformer.meta import Object
 
-__all__ = ["describe", "has_condition", "is_deleted"]
+__all__ = ["checked_claim", "describe", "has_condition", "holds", "is_deleted"]
+
+_ASYNC = "a claim must be a plain function: it is asked about each state, between two awaits"
 
 
 def is_deleted(obj: object) -> bool:
@@ -25,6 +28,37 @@ def has_condition(obj: Object, name: str) -> bool:
         and not _is_stale(obj, condition.get("observedGeneration"))
         for condition in _conditions(obj)
     )
+
+
+def checked_claim(claim: str | Callable[[Any], bool]) -> str | Callable[[Any], bool]:
+    """The claim, if it is one.
+
+    Raises:
+        TypeError: It is neither a text nor a plain function.
+        ValueError: It is the empty text.
+    """
+    if isinstance(claim, str):
+        if not claim:
+            raise ValueError("claim='' must be the name of a condition, such as 'Ready'")
+    elif not callable(claim):
+        raise TypeError(f"claim={claim!r} must be the name of a condition or a function of the object")
+    elif iscoroutinefunction(claim) or iscoroutinefunction(getattr(claim, "__call__", None)):  # noqa: B004 -- its signature
+        raise TypeError(f"{_ASYNC}, not {claim!r}")
+    return claim
+
+
+def holds(claim: Callable[[Any], object], found: object) -> bool:
+    """Whether a function says so of what was found.
+
+    Raises:
+        TypeError: It turns out to be async; what would be awaited is true of everything.
+    """
+    verdict = claim(found)
+    if isawaitable(verdict):
+        if iscoroutine(verdict):
+            verdict.close()
+        raise TypeError(f"{_ASYNC}; this one gave {verdict!r}")
+    return bool(verdict)
 
 
 def describe(obj: Object | None) -> str:

@@ -82,13 +82,14 @@ class Config:
 
     @classmethod
     def in_cluster(
-        cls, *, environ: Mapping[str, str] = os.environ, service_account: Path = SERVICE_ACCOUNT
+        cls, *, environ: Mapping[str, str] | None = None, service_account: Path = SERVICE_ACCOUNT
     ) -> Self:
         """The configuration that every pod is given (``rest.InClusterConfig``).
 
         Raises:
             ConfigError: This is no pod, or it has no service account token.
         """
+        environ = os.environ if environ is None else environ
         host, port = environ.get("KUBERNETES_SERVICE_HOST"), environ.get("KUBERNETES_SERVICE_PORT")
         if not host or not port:
             missing = "KUBERNETES_SERVICE_HOST" if not host else "KUBERNETES_SERVICE_PORT"
@@ -112,14 +113,14 @@ class Config:
 
 async def load_config(
     *,
-    environ: Mapping[str, str] = os.environ,
+    environ: Mapping[str, str] | None = None,
     service_account: Path = SERVICE_ACCOUNT,
     clock: Clock | None = None,
 ) -> Config:
     """Find the cluster as ``Client()`` does: in-cluster, else the kubeconfig's current context.
 
     Args:
-        environ: The environment.
+        environ: The environment; by default that of the process.
         service_account: Where a pod has its token, CA and namespace.
         clock: As for ``Kubeconfig.load``.
 

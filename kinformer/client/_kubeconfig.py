@@ -32,9 +32,9 @@ class Kubeconfig:
     context: str = ""
 
     @classmethod
-    def find(cls, environ: Mapping[str, str] = os.environ) -> Self | None:
+    def find(cls, environ: Mapping[str, str] | None = None) -> Self | None:
         """The one that ``$KUBECONFIG`` names, whether it exists or not; else ``~/.kube/config`` if it exists."""
-        if named := environ.get("KUBECONFIG"):
+        if named := (os.environ if environ is None else environ).get("KUBECONFIG"):
             return cls(named)
         try:
             usual = Path.home() / ".kube" / "config"

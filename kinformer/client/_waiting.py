@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable
 from typing import Any, Final, TypeVar, overload
 
-from kinformer.client._claims import describe, has_condition
+from kinformer.client._claims import checked_claim, describe, has_condition, holds
 from kinformer.client._pace import Pace
 from kinformer.client._resource import ResourceClient
 from kinformer.errors import (
@@ -60,16 +60,19 @@ async def wait_for(
         client: Of which resource; its clock measures the time. Selectors of ``where`` do not matter here.
         key: Which object; a bare name is in the namespace of ``where``. It need not exist yet.
         claim: The name of a condition such as ``"Ready"``, whose ``status`` must be ``"True"``, and be about the object's
-            present ``generation`` where there is an ``observedGeneration``. Or a function of the object, or of ``None``
-            while there is none; ``is_deleted`` is one. What it raises is raised.
+            present ``generation`` where there is an ``observedGeneration``. Or a plain function of the object, or of
+            ``None`` while there is none; ``is_deleted`` is one. What it raises is raised.
         timeout: Seconds; may be infinite.
         uid: Only the object that has this uid; another one of its name counts as none.
 
     Raises:
         TimeoutError: The time is up; the message says what was seen last.
         ApiError: The server refuses to let us read the object: no permission, no such resource.
+        TypeError: The claim is async, or there is no resource to ask about.
         ValueError: The key does not fit the resource.
     """
+    if not isinstance(client, ResourceClient):
+        raise TypeError(f"client={client!r} must be of one resource: write client.resource(...)")
     wait = _Wait(client, client.key(key), claim, min(timeout, _LONGEST_WATCH), uid)
     with client.clock.move_on_after(timeout) as scope:
         obj = await wait.outcome()
@@ -97,7 +100,7 @@ class _Wait:
             client.untyped.where(namespace=key.namespace, labels="", fields={"metadata.name": key.name})
         ).without_retries()
         self._model = client.model
-        self._claim = claim
+        self._claim = checked_claim(claim)
         self._watch_time = max(1, math.ceil(watch_time))
         self._uid = uid
         self._pace = Pace()
@@ -171,9 +174,9 @@ class _Wait:
             self._failure = error
             return False
         if isinstance(self._claim, str):
-            holds = obj is not None and has_condition(obj, self._claim)
+            is_true = obj is not None and has_condition(obj, self._claim)
         else:
-            holds = self._claim(found)
-        if holds:
+            is_true = holds(self._claim, found)
+        if is_true:
             self._outcome = found
-        return holds
+        return is_true

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from kinformer.client._claims import describe, has_condition, is_deleted
+from kinformer.client._claims import checked_claim, describe, has_condition, holds, is_deleted
 from kinformer.meta import Object, Resource
 
 READY = {"type": "Ready", "status": "True"}
@@ -52,3 +52,35 @@ def test_an_object_is_described_by_its_conditions() -> None:
     going = thing(deletionTimestamp="2026-01-02T03:04:05Z")
     assert describe(going) == "version 7 with no conditions, being deleted"
     assert describe(None) == "no such object"
+
+
+async def never(_: object) -> bool:
+    return False
+
+
+class Never:
+    async def __call__(self, _: object) -> bool:
+        return False
+
+
+@pytest.mark.parametrize("claim", [never, Never()])
+def test_an_async_claim_is_refused_before_anything_is_asked(claim: Any) -> None:
+    with pytest.raises(TypeError, match="must be a plain function"):
+        checked_claim(claim)
+
+
+def test_a_claim_that_turns_out_to_be_async_does_not_pass_for_true() -> None:
+    claim: Any = lambda obj: never(obj)  # noqa: E731, PLW0108 -- nothing tells from outside that it is async
+    with pytest.raises(TypeError, match="must be a plain function"):
+        holds(claim, None)
+
+
+@pytest.mark.parametrize(("claim", "error"), [(3, TypeError), (None, TypeError), ("", ValueError)])
+def test_what_is_no_claim_is_refused(claim: Any, error: type[Exception]) -> None:
+    with pytest.raises(error, match="claim="):
+        checked_claim(claim)
+
+
+@pytest.mark.parametrize("claim", ["Ready", is_deleted, bool])
+def test_a_condition_and_a_function_are_claims(claim: Any) -> None:
+    assert checked_claim(claim) is claim

@@ -220,3 +220,9 @@ async def test_a_wait_can_be_cancelled_wherever_it_waits(script: Any, where: str
     assert waiting.clock.next_timer is None
     assert script.cancelled == (1 if where in {"the list", "the opening of the watch"} else 0)
     assert feed is None or feed.is_closed
+
+
+async def test_a_client_of_no_resource_is_refused() -> None:
+    client: Any = Client("http://test")
+    with pytest.raises(TypeError, match=r"write client.resource\(\.\.\.\)"):
+        await wait_for(client, "default/web", "Ready", timeout=1.0)
