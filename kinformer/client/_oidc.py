@@ -11,7 +11,7 @@ import ssl
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Final, Protocol, TypeVar
+from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 from urllib.parse import quote_plus, urlsplit
 
 import msgspec
@@ -20,6 +20,9 @@ from kinformer.client._issuer import Issued
 from kinformer.client._tls import Tls, advice_on
 from kinformer.clock import Clock
 from kinformer.errors import ConfigError
+
+if TYPE_CHECKING:
+    import httpx
 
 __all__ = ["Oidc", "OidcIssuer", "TokenKeeper", "check_url", "expiry_of"]
 
@@ -110,17 +113,32 @@ class OidcIssuer:
         import httpx
 
         try:
-            async with httpx.AsyncClient(verify=self._oidc.tls.context(), timeout=_PATIENCE) as http:
+            async with self._http(self._oidc.issuer) as http:
                 answer = await http.get(self._oidc.issuer.rstrip("/") + _DISCOVERY)
-                provider = self._understood(answer.status_code, answer.content, _decode_provider)
-                check_url(f"the token_endpoint of {self}", provider.token_endpoint)
-                form, headers = self._request(provider)
+            provider = self._understood(answer.status_code, answer.content, _decode_provider)
+            check_url(f"the token_endpoint of {self}", provider.token_endpoint)
+            form, headers = self._request(provider)
+            async with self._http(provider.token_endpoint) as http:
                 answer = await http.post(provider.token_endpoint, data=form, headers=headers)
-                return self._understood(answer.status_code, answer.content, _decode_tokens)
+            return self._understood(answer.status_code, answer.content, _decode_tokens)
         except (httpx.HTTPError, httpx.InvalidURL, ssl.SSLError) as error:
             advice = advice_on(error)
             # Without its cause, whose frames hold what was sent.
             raise ConfigError(f"{self} cannot be reached: {error}{advice and '; '}{advice}") from None
+
+    def _http(self, url: str) -> "httpx.AsyncClient":
+        """A client for one request, through the proxy that the environment names, by the same rules as for a server."""
+        import httpx
+
+        from kinformer.client._proxies import environment_proxy  # with what reads URLs in the standard library
+
+        context, proxy = self._oidc.tls.context(), environment_proxy(url) or None
+        try:
+            return httpx.AsyncClient(verify=context, timeout=_PATIENCE, trust_env=False, proxy=proxy)
+        except (ValueError, ImportError, httpx.InvalidURL) as error:
+            raise ConfigError(
+                f"the proxy that the environment names for {self} cannot be used: {error}"
+            ) from None
 
     def _request(self, provider: "_Provider") -> tuple[dict[str, str], dict[str, str]]:
         """The form and the headers of a refresh (RFC 6749, sections 2.3.1 and 6)."""

@@ -7,20 +7,17 @@ On macOS and Windows the system's settings count where the environment says noth
 
 from collections.abc import Iterable
 from ipaddress import ip_address, ip_network
-from typing import Final
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 __all__ = ["environment_proxy"]
-
-_LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 def environment_proxy(url: str) -> str:
     """The URL of the proxy through which ``url`` is reached, or ``""`` for none; never one for this machine itself."""
     parts = urlsplit(url)
     host = parts.hostname or ""
-    if host in _LOOPBACK:
+    if _is_here(host.removesuffix(".")):
         return ""
     settings = getproxies()
     proxy = settings.get(parts.scheme) or settings.get("all", "")
@@ -28,6 +25,13 @@ def environment_proxy(url: str) -> str:
     if not proxy or proxy_bypass(place) or _is_within(host, settings.get("no", "").split(",")):
         return ""
     return proxy if "://" in proxy else f"http://{proxy}"
+
+
+def _is_here(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 def _is_within(host: str, names: Iterable[str]) -> bool:

@@ -218,6 +218,25 @@ async def test_a_provider_must_prove_who_it_is(authority: Authority, tmp_path: P
     assert made.asked == []
 
 
+@pytest.mark.parametrize("proxy", ["ftp://me:hunter2@proxy", "http://proxy:hunter"])
+async def test_a_proxy_that_cannot_be_used_is_told_without_its_password(
+    proxy: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("https_proxy", proxy)
+    with pytest.raises(ConfigError, match="the proxy that the environment names for the identity") as caught:
+        await OidcIssuer(Oidc("https://idp", "me", refresh_token="r"), Keeper(), FakeClock(BEGIN)).issue()
+    assert "hunter2" not in str(caught.value)
+
+
+async def test_a_provider_on_this_machine_is_asked_without_a_proxy(
+    authority: Authority, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("https_proxy", "http://127.0.0.1:1")
+    async with provider(authority, tmp_path) as made:
+        await issuer(made, authority).issue()
+    assert [asked.path for asked in made.asked] == ["/token"]
+
+
 async def test_secrets_are_not_sent_in_the_clear(authority: Authority, tmp_path: Path) -> None:
     async with provider(authority, tmp_path) as made:
         made.endpoint = "http://127.0.0.1:1/token"

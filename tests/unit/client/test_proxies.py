@@ -64,7 +64,7 @@ def test_what_is_named_goes_without_the_proxy(
     assert environment_proxy(url) == proxy
 
 
-@pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "[::1]"])
+@pytest.mark.parametrize("host", ["localhost", "localhost.", "127.0.0.1", "127.8.9.10", "[::1]"])
 def test_no_proxy_is_asked_for_this_machine(host: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ALL_PROXY", PROXY)
     assert environment_proxy(f"https://{host}:6443") == ""
