@@ -24,28 +24,29 @@ async def paginate(
     """All pages; and if the moment that they show is forgotten on the way, the whole list as one last page.
 
     The version goes with the first request and with the whole list, never with a token, which says it all.
-    Nothing is held between two pages, so the iteration may be given up at any time.
+    Nothing but tokens is held between two pages, so the iteration may be given up at any time.
 
     Raises:
-        DecodeError: A page leads to itself.
+        DecodeError: A page leads to itself, or back to one before.
         ExpiredError: The first page itself is of a version that is forgotten; or the whole list came in pages all the
             same, and was forgotten again.
     """
-    token, has_begun_anew = continue_token, False
+    token, has_begun_anew, seen = continue_token, False, {continue_token}
     while True:
         try:
             page = await read("" if token else version, "" if token else version_match, limit, token)
         except ExpiredError:
             if not token or has_begun_anew:
                 raise
-            has_begun_anew, limit, token = True, 0, ""
+            has_begun_anew, limit, token, seen = True, 0, "", set()
             page = await read(version, version_match, 0, "")
         yield page
-        if page.continue_token and page.continue_token == token:
-            raise DecodeError("the server repeats its continue token: the list would never end")
         token = page.continue_token
         if not token:
             return
+        if token in seen:
+            raise DecodeError("the server repeats its continue token: the list would never end")
+        seen.add(token)
 
 
 def join(pages: Iterable[ObjectList[T]]) -> ObjectList[T]:

@@ -97,6 +97,27 @@ async def test_a_page_that_leads_to_itself_is_an_error() -> None:
         _ = [page async for page in paginate(read, version="", version_match="", limit=10)]
 
 
+async def test_pages_that_lead_back_to_one_before_are_an_error() -> None:
+    async def read(version: str, version_match: str, limit: int, token: str) -> ObjectList[int]:
+        return ObjectList((1,), "1", "a" if token == "b" else "b")
+
+    with pytest.raises(DecodeError, match="never end"):
+        _ = [page async for page in paginate(read, version="", version_match="", limit=10)]
+
+
+async def test_tokens_may_be_the_same_again_after_a_new_beginning() -> None:
+    asked: list[str] = []
+
+    async def read(version: str, version_match: str, limit: int, token: str) -> ObjectList[int]:
+        asked.append(token)
+        if len(asked) == 2:
+            raise ExpiredError(410)
+        return ObjectList((1,), "1", "" if token else "a")
+
+    assert len([page async for page in paginate(read, version="", version_match="", limit=10)]) == 3
+    assert asked == ["", "a", "", "a"]
+
+
 def test_nothing_joins_to_nothing() -> None:
     assert join([]) == ObjectList((), "")
 
