@@ -73,11 +73,13 @@ def list_method(
     """Bind a method to its arguments, and find out what it lists.
 
     Raises:
-        TypeError: The method does not take these arguments.
+        TypeError: It is no method, or does not take these arguments.
         ValueError: A keyword is among those that are not the caller's to decide; or nothing says what is listed; or it
             is not what the caller says.
     """
     bound: Any = method
+    if not callable(method):
+        raise TypeError(f"{method!r} is no list_* method; for an ApiClient write over(api_client, resource)")
     while isinstance(bound, partial):
         bound, args, keywords = bound.func, (*bound.args, *args), {**bound.keywords, **keywords}
     if taken := sorted(_OURS & set(keywords)):
@@ -99,7 +101,12 @@ def list_of_any(api_client: Any, path: str, params: Mapping[str, str]) -> ListMe
         api_client: An ``ApiClient``.
         path: That of a collection.
         params: Query parameters of every request.
+
+    Raises:
+        TypeError: It is something else, such as a ``CoreV1Api``.
     """
+    if not callable(getattr(api_client, "call_api", None)):
+        raise TypeError(f"{api_client!r} is no ApiClient: give that from which the API classes are made")
 
     def method(*, _preload_content: bool, **said: Any) -> Awaitable[Any]:
         values = {

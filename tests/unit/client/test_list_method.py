@@ -125,6 +125,13 @@ def test_arguments_that_the_method_does_not_take_are_refused_at_once(client: Any
         found(core.list_node, labels="a=b")
 
 
+def test_what_is_no_method_and_what_is_no_client_are_refused_at_once(client: Any) -> None:
+    with pytest.raises(TypeError, match=r"write over\(api_client, resource\)"):
+        found(client)
+    with pytest.raises(TypeError, match="is no ApiClient"):
+        list_of_any(generated.CoreV1Api(client), "/api/v1/pods", {})
+
+
 @pytest.mark.parametrize(
     "keyword", ["watch", "resource_version", "limit", "_continue", "_preload_content", "_request_timeout"]
 )
