@@ -130,7 +130,7 @@ class OidcIssuer:
         """A client for one request, through the proxy that the environment names, by the same rules as for a server."""
         import httpx
 
-        from kinformer.client._proxies import environment_proxy  # with what reads URLs in the standard library
+        from kinformer.client._proxies import environment_proxy
 
         context, proxy = self._oidc.tls.context(), environment_proxy(url) or None
         try:
