@@ -266,16 +266,27 @@ class _Chunks:
         self._source = response.aiter_bytes() if is_packed else aiter(response.stream)
         self._clock = clock
         self._until = until
+        self._is_broken = False
 
     def __aiter__(self) -> AsyncIterator[bytes]:
         return self
 
     async def __anext__(self) -> bytes:
+        if self._is_broken:  # the source would say that it has ended, as if the server had ended it
+            raise TransportError(
+                f"{self._call}: the stream broke off earlier, where it failed or a read was cancelled"
+            )
         try:
             with self._clock.move_on_after(self._until - self._clock.monotonic()):
                 return await anext(self._source)
-        except _FAILURES as error:
-            raise _transport_error(self._call, error) from error
+        except StopAsyncIteration:
+            raise
+        except BaseException as error:
+            self._is_broken = True
+            if isinstance(error, _FAILURES):
+                raise _transport_error(self._call, error) from error
+            raise
+        self._is_broken = True
         raise TransportError(f"{self._call}: the server has not ended the stream in its time")
 
     async def some(self, limit: int, timeout: float) -> bytes:

@@ -208,6 +208,23 @@ async def test_a_stream_that_breaks_off_raises_from_the_iteration(script: Any) -
         assert feed.is_closed
 
 
+async def test_a_stream_of_which_a_read_was_cancelled_has_not_ended(script: Any) -> None:
+    feed = script.stream()
+    async with Opened(script) as opened, opened.http.stream(GET, within=60.0) as chunks:
+        with anyio.CancelScope() as scope:
+            scope.cancel()
+            await anext(chunks)
+        feed.send(b"more", None)
+        with pytest.raises(TransportError, match="a read was cancelled"):
+            await anext(chunks)
+
+
+async def test_a_stream_that_ended_stays_so(script: Any) -> None:
+    script.stream().send(None)
+    async with Opened(script) as opened, opened.http.stream(GET, within=60.0) as chunks:
+        assert [chunk async for chunk in chunks] == [chunk async for chunk in chunks] == []
+
+
 @pytest.mark.parametrize("code", [201, 302, 410, 500])
 async def test_a_stream_that_is_refused_raises_from_entering(script: Any, code: int) -> None:
     feed = script.stream(code)
