@@ -38,6 +38,11 @@ class FakeClockModel(RuleBasedStateMachine):
         if delay != float("inf"):
             self.due.append((max(when, self.now), self.number))
 
+    @rule(delay=DELAYS, count=st.integers(3, 7))
+    def call_several_at_once(self, delay: float, count: int) -> None:
+        for _ in range(count):
+            self.call(delay)
+
     @precondition(lambda self: self.timers)
     @rule(data=st.data())
     def cancel(self, data: st.DataObject) -> None:

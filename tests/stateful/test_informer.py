@@ -1,6 +1,7 @@
 """A shared informer under random history: what each handler was told amounts to what the store holds."""
 
 import asyncio
+from collections import Counter
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from random import Random
@@ -18,6 +19,7 @@ from kinformer.testing import FakeClock, settle
 
 PODS = Resource.builtin("Pod")
 NAMES = st.sampled_from("abcd")
+PERIOD = 7.0
 
 
 class Server:
@@ -85,10 +87,15 @@ class Server:
 
 
 class View:
-    """A handler that keeps its own copy of the world; told nonsense, it fails."""
+    """A handler that keeps its own copy of the world; told nonsense, it fails.
 
-    def __init__(self) -> None:
+    It notes what it was owed when it came, and how often it was shown each object again.
+    """
+
+    def __init__(self, owed: set[ObjectKey], since: float, period: float) -> None:
+        self.owed, self.since, self.period = owed, since, period
         self.content: dict[ObjectKey, Object] = {}
+        self.resyncs: Counter[ObjectKey] = Counter()
         self.gate = anyio.Event()
         self.gate.set()
 
@@ -97,9 +104,11 @@ class View:
             case Added(obj):
                 assert obj.key not in self.content, "added twice"
                 self.content[obj.key] = obj
+                self.owed.discard(obj.key)
             case Updated(old, new):
                 assert self.content[new.key].metadata.uid == new.metadata.uid == old.metadata.uid
                 self.content[new.key] = new
+                self.resyncs[new.key] += old is new
             case Deleted(obj):
                 assert self.content.pop(obj.key).metadata.uid == obj.metadata.uid
         await self.gate.wait()
@@ -116,7 +125,7 @@ class InformerMachine(RuleBasedStateMachine):
 
     async def begin(self) -> None:
         self.server = Server()
-        self.informer = SharedInformer(self.server, clock=self.clock, random=Random(1), resync=7.0)
+        self.informer = SharedInformer(self.server, clock=self.clock, random=Random(1), resync=PERIOD)
         self.views: dict[Registration, View] = {}
         self.uids = 0
         self.task = asyncio.get_running_loop().create_task(self.informer.run())
@@ -167,16 +176,19 @@ class InformerMachine(RuleBasedStateMachine):
         self.cut(is_forgotten=True)
         self.go_on(40)
 
-    @rule(coalesce=st.booleans(), is_slow=st.booleans())
-    def join(self, coalesce: bool, is_slow: bool) -> None:
+    @rule(coalesce=st.booleans(), is_slow=st.booleans(), resync=st.sampled_from([None, 0.0, 30.0]))
+    def join(self, coalesce: bool, is_slow: bool, resync: float | None) -> None:
         if len(self.views) < 4:
-            view = View()
-            self.runner.run(self.add(view, coalesce, is_slow))
+            self.runner.run(self.add(coalesce=coalesce, is_slow=is_slow, resync=resync))
 
-    async def add(self, view: View, coalesce: bool, is_slow: bool) -> None:
+    async def add(self, *, coalesce: bool, is_slow: bool, resync: float | None) -> None:
+        owed = (
+            set() if coalesce else {record.key for record in self.informer.store}
+        )  # merging pays some debts
+        view = View(owed, self.clock.monotonic(), PERIOD if resync is None else resync)
         if is_slow:
             view.gate = anyio.Event()
-        self.views[self.informer.add_handler(view, coalesce=coalesce)] = view
+        self.views[self.informer.add_handler(view, coalesce=coalesce, resync=resync)] = view
 
     @precondition(lambda self: self.views)
     @rule(data=st.data())
@@ -196,8 +208,14 @@ class InformerMachine(RuleBasedStateMachine):
 
     @invariant()
     def who_is_synced_was_told_all_there_was(self) -> None:
-        for registration in self.views:
-            assert not registration.is_synced or self.informer.is_synced
+        for registration, view in self.views.items():
+            assert not registration.is_synced or (self.informer.is_synced and not view.owed)
+
+    @invariant()
+    def nobody_is_shown_an_object_again_before_its_time(self) -> None:
+        for view in self.views.values():
+            passed = self.clock.monotonic() - view.since
+            assert max(view.resyncs.values(), default=0) <= (passed // view.period if view.period else 0)
 
     def teardown(self) -> None:
         """In the end, with time and no haste, everybody knows what the server knows."""

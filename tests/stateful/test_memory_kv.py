@@ -53,8 +53,9 @@ class MvccModel(RuleBasedStateMachine):
         self.contents.append(content)
         self.changed.append(key)
 
-    @rule(revision=st.integers(0, 40))
-    def compact(self, revision: int) -> None:
+    @rule(back=st.integers(-1, 6))
+    def compact(self, back: int) -> None:
+        revision = max(0, self.now - back)
         if revision > self.now:
             with pytest.raises(FutureRevisionError):
                 self.core.compact(revision)
@@ -66,12 +67,13 @@ class MvccModel(RuleBasedStateMachine):
             self.compacted = revision
 
     @rule(
-        revision=st.integers(0, 40),
+        back=st.none() | st.integers(-1, 6),
         limit=st.integers(0, 3),
         prefix=st.sampled_from(["/", "/p/", "/p/b"]),
         start=st.sampled_from(["", *KEYS]),
     )
-    def read(self, revision: int, limit: int, prefix: str, start: str) -> None:
+    def read(self, back: int | None, limit: int, prefix: str, start: str) -> None:
+        revision = 0 if back is None else max(0, self.now - back)
         if revision > self.now or 0 < revision < self.compacted:
             with pytest.raises((CompactedError, FutureRevisionError)):
                 self.core.range(prefix, revision=revision)
@@ -85,8 +87,9 @@ class MvccModel(RuleBasedStateMachine):
         assert found.remaining == len(wanted) - len(found.items)
         assert found.revision == self.now
 
-    @rule(start=st.integers(0, 40), most=st.integers(1, 4), prefix=st.sampled_from(["/", "/p/b"]))
-    def watch(self, start: int, most: int, prefix: str) -> None:
+    @rule(back=st.integers(-2, 9), most=st.integers(1, 4), prefix=st.sampled_from(["/", "/p/b"]))
+    def watch(self, back: int, most: int, prefix: str) -> None:
+        start = max(0, self.now - back)
         if start < self.compacted:
             with pytest.raises(CompactedError):
                 self.core.changes(prefix, start, most)
@@ -98,7 +101,7 @@ class MvccModel(RuleBasedStateMachine):
         ]
         found, after = self.core.changes(prefix, start, most)
         assert [change.revision for change in found] == wanted[:most]
-        assert all(not start <= revision < after for revision in wanted[most:])
+        assert after == (wanted[most - 1] + 1 if len(wanted) >= most else max(start, self.now + 1))
         for change in found:
             held = self.contents[change.revision].get(change.key)
             assert (change.current and change.current.value) == (held and held[0])

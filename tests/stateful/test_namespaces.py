@@ -55,6 +55,7 @@ class NamespacesMachine(RuleBasedStateMachine):
         while actions := list(self.ledger.decide()):
             for action in actions:
                 self.perform(action)
+        assert self.ledger._content.keys() == {node.namespace for node in self.nodes.values()} - {""}
         for name in "ab":
             content = [node for node in self.nodes.values() if node.namespace == name]
             namespace = self.nodes.get(place_of(name))

@@ -88,6 +88,9 @@ class OwnersMachine(RuleBasedStateMachine):
             if not actions:
                 break
             for action in actions:
+                if isinstance(action, ReleaseFinalizer):
+                    self.check_nobody_is_waited_for(action.node)
+            for action in actions:
                 self.perform(action)
         else:
             raise AssertionError("the loop does not come to rest")
@@ -133,6 +136,16 @@ class OwnersMachine(RuleBasedStateMachine):
                 self.remove(node.place)
             case _:
                 raise AssertionError(action)
+
+    def check_nobody_is_waited_for(self, node: Node) -> None:
+        """In the foreground an owner goes after those that block it, as an orphan's after all have let go of it."""
+        is_orphaning = "orphan" in node.finalizers
+        assert not [
+            other.place
+            for other in self.nodes.values()
+            for owner in other.owners
+            if owner.uid == node.uid != other.uid and (is_orphaning or owner.block_owner_deletion)
+        ]
 
     def references(self, owners: Owners) -> tuple[OwnerReference, ...]:
         uids = {name: self.nodes[name].uid if name in self.nodes else name for name, _ in owners}

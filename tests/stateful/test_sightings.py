@@ -35,6 +35,13 @@ class SightingsMachine(RuleBasedStateMachine):
         self.is_established = is_established
 
     @rule()
+    def flicker(self) -> None:
+        """Serve no more and then again, with nothing else changed."""
+        for is_established in (True, False, True):
+            self.change_the_status(is_established)
+            self.show(is_first=False)
+
+    @rule()
     def delete(self) -> None:
         self.changes += self.is_there
         self.is_there = False

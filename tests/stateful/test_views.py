@@ -24,7 +24,7 @@ class ViewsMachine(RuleBasedStateMachine):
         self.count = 0
         self.known: list[Record] = []
         self.shown: list[tuple[Record, Object]] = []
-        self.fallen: list[Record] = []
+        self.fallen: list[tuple[Record, Object]] = []
 
     def make(self) -> Record:
         self.count += 1
@@ -38,9 +38,9 @@ class ViewsMachine(RuleBasedStateMachine):
         if before:
             assert obj is before[0]
         else:
-            assert all(obj is not view for _, view in self.shown)
+            assert all(obj is not view for _, view in [*self.shown, *self.fallen[-KEPT:]])
             self.shown.append((record, obj))
-            self.fallen += [known for known, _ in self.shown[:-KEPT]]
+            self.fallen += self.shown[:-KEPT]
             self.shown = self.shown[-KEPT:]
 
     def show(self, record: Record) -> None:
@@ -71,7 +71,7 @@ class ViewsMachine(RuleBasedStateMachine):
 
     @rule()
     def show_what_fell_out_last_and_what_falls_next(self) -> None:
-        for record in [*self.fallen[-1:], *(known for known, _ in self.shown[:1])]:
+        for record, _ in [*self.fallen[-1:], *self.shown[:1]]:
             self.show(record)
 
     @rule(data=st.data(), is_resync=st.booleans())
