@@ -70,8 +70,13 @@ async def listening(
 
 
 @asynccontextmanager
-async def proxying(*, password: str = "") -> AsyncIterator[tuple[int, list[str]]]:
-    """A proxy that connects to wherever it is told; gives its port and the places. With a password it wants that."""
+async def proxying(
+    *, password: str = "", context: ssl.SSLContext | None = None, leads_to: int = 0
+) -> AsyncIterator[tuple[int, list[str]]]:
+    """A proxy that connects to wherever it is told; gives its port and the places. With a password it wants that.
+
+    With ``leads_to`` it knows better than its clients where each place is: at a port of this machine.
+    """
     places: list[str] = []
 
     async def handle(reader: StreamReader, writer: StreamWriter) -> None:
@@ -82,7 +87,8 @@ async def proxying(*, password: str = "") -> AsyncIterator[tuple[int, list[str]]
             await writer.drain()
             return
         host, _, port = asked.path.rpartition(":")
-        far_reader, far_writer = await asyncio.open_connection(host, int(port))
+        place = ("127.0.0.1", leads_to) if leads_to else (host, int(port))
+        far_reader, far_writer = await asyncio.open_connection(*place)
         try:
             writer.write(b"HTTP/1.1 200 OK\r\n\r\n")
             async with anyio.create_task_group() as tasks:
@@ -92,7 +98,7 @@ async def proxying(*, password: str = "") -> AsyncIterator[tuple[int, list[str]]
         finally:
             far_writer.transport.abort()
 
-    async with listening(handle) as port:
+    async with listening(handle, context) as port:
         yield port, places
 
 

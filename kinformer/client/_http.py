@@ -12,7 +12,7 @@ from functools import cache
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from importlib.metadata import PackageNotFoundError, version
 from random import Random
-from typing import Any, Final
+from typing import Final
 from urllib.parse import quote
 
 import anyio
@@ -77,7 +77,6 @@ class Http:
         self._turns = Turns(rate_limit, clock) if rate_limit else None
         self._pool: httpx.AsyncClient | None = None
         self._url = ""
-        self._extensions: dict[str, Any] = {}
         self._is_closed = False
         self.clock: Final = clock
 
@@ -102,10 +101,6 @@ class Http:
             trust_env=False,  # what counts of it is in the transport
             transport=transport,
         )
-        host = httpx.URL(config.url).host
-        # A name in full ends with a dot, but not in certificates, nor in what a handshake says (RFC 6066, section 3).
-        if (name := (config.tls.server_name or host).removesuffix(".")) != host:
-            self._extensions = {"sni_hostname": name}
         await pool.__aenter__()
         self._pool, self._url = pool, config.url
 
@@ -229,7 +224,6 @@ class Http:
             params={name: value for name, value in call.params.items() if value} or None,
             content=call.content or None,
             headers=sent,
-            extensions=dict(self._extensions),
         )
 
     def _is_worth_retrying(self, call: Call, state: tenacity.RetryCallState, started: float) -> bool:

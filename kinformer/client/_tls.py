@@ -3,6 +3,9 @@
 Certificates are replaced while programs run: by kubelets, cert-manager, exec plugins. A context made here looks at its
 files before each connection, so that a new connection is made with what is there at that time (client-go reloads
 client certificates, and authorities behind its gate ``ClientsAllowCARotation``). Connections that are open stay so.
+
+It also knows whom it has to do with, where that is not the host that is dialled: whoever makes the connection need not
+be told, which httpcore cannot be where a proxy lies between.
 """
 
 import logging
@@ -13,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Final, Protocol, Self
+from typing import Final, Protocol, Self
 
 from kinformer.errors import ConfigError
 
@@ -167,9 +170,21 @@ class FollowingContext(ssl.SSLContext):
         """Whether a new connection would be made with what those of this context were made with."""
         return self._root._follow() is self
 
-    def wrap_bio(self, *args: Any, **options: Any) -> ssl.SSLObject:
+    def wrap_bio(
+        self,
+        incoming: ssl.MemoryBIO,
+        outgoing: ssl.MemoryBIO,
+        server_side: bool = False,  # noqa: FBT001, FBT002 -- ssl's signature
+        server_hostname: str | bytes | None = None,
+        session: ssl.SSLSession | None = None,
+    ) -> ssl.SSLObject:
         """Begin a connection: asyncio, uvloop and anyio call it for each one."""
-        return ssl.SSLContext.wrap_bio(self._root._follow(), *args, **options)
+        root = self._root
+        name = root._tls.server_name or server_hostname
+        if isinstance(name, str):
+            # One in full ends with a dot, but not in certificates, nor in what a handshake says (RFC 6066, section 3).
+            name = name.removesuffix(".")
+        return ssl.SSLContext.wrap_bio(root._follow(), incoming, outgoing, server_side, name, session)
 
     def set_alpn_protocols(self, alpn_protocols: Iterable[str]) -> None:
         """Remember them for the contexts to come; httpcore sets them before each connection."""

@@ -207,6 +207,43 @@ async def test_a_proxy_connects_and_the_server_behind_it_proves_itself(
 
 
 @each_use
+@pytest.mark.parametrize("scheme", ["http", "https"])
+@pytest.mark.parametrize("is_in_environment", [False, True])
+async def test_a_server_behind_a_proxy_has_the_name_that_is_given(
+    authority: Authority,
+    tmp_path: Path,
+    log: Log,
+    use: Use,
+    monkeypatch: pytest.MonkeyPatch,
+    scheme: str,
+    is_in_environment: bool,
+) -> None:
+    folder = tmp_path / "proxy"
+    folder.mkdir()
+    own = Authority("of the proxy")
+    (folder / "ca.pem").write_text(own.pem)
+    monkeypatch.setenv("SSL_CERT_FILE", str(folder / "ca.pem"))  # a proxy proves itself to the machine
+    context = own.server(folder, "127.0.0.1") if scheme == "https" else None
+    async with (
+        responding(log, authority.server(tmp_path, "kubernetes")) as port,
+        proxying(context=context, leads_to=port) as (proxy_port, places),
+    ):
+        proxy = f"{scheme}://127.0.0.1:{proxy_port}"
+        if is_in_environment:
+            monkeypatch.setenv("HTTPS_PROXY", proxy)
+            monkeypatch.delenv("NO_PROXY", raising=False)
+            monkeypatch.delenv("no_proxy", raising=False)
+            proxy = ""
+        named = Tls(ca_data=authority.pem, server_name="kubernetes")
+        async with client_of(port, named, host="api.example", proxy=proxy) as client:
+            await use(client)
+        assert places == [f"CONNECT api.example:{port}"]
+        wrong = Tls(ca_data=authority.pem, server_name="other")
+        assert "'other'" in await failure_of(client_of(port, wrong, host="api.example", proxy=proxy), use)
+    assert len(log.asked) == 1
+
+
+@each_use
 async def test_somebody_else_is_acted_as_in_each_request(log: Log, use: Use) -> None:
     async with responding(log) as port:
         somebody = Impersonation("jane", groups=("dev", "ops"))

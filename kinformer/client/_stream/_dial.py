@@ -22,8 +22,6 @@ class Origin(NamedTuple):
     is_secure: bool
     host: str
     port: int
-    server_name: str
-    """The name that its certificate must have, where that is not the host, else ``""``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +57,7 @@ class Dialer:
             plain, _ = await loop.create_connection(lambda: connection, address, origin.port)
             _set_options(plain)
             if origin.is_secure and self.tls is not None:
-                name = origin.server_name or origin.host
-                secure = await loop.start_tls(plain, connection, self.tls, server_hostname=name)
+                secure = await loop.start_tls(plain, connection, self.tls, server_hostname=origin.host)
                 if secure is None:  # the connection was lost in the very moment
                     raise ConnectionResetError("the connection was lost after the handshake")  # noqa: TRY301
                 connection.is_carried_by(secure)

@@ -38,8 +38,7 @@ class StreamTransport(httpx.AsyncBaseTransport):
     connection and handshake, ``read`` for silence between two bytes; they are measured by ``clock``.
 
     Args:
-        tls: What ``https`` servers are judged by; the request's extension ``sni_hostname`` names who they must be. With
-            ``None``, requests to them are handed on.
+        tls: What ``https`` servers are judged by; with ``None``, requests to them are handed on.
         others: Takes all other requests; entered and closed together with this.
         clock: Measures timeouts and the age of idle connections.
     """
@@ -193,6 +192,4 @@ def _origin(request: httpx.Request) -> Origin:
     url = request.url
     is_secure = url.scheme == "https"
     host = url.raw_host.decode("ascii")
-    return Origin(
-        is_secure, host, url.port or (443 if is_secure else 80), request.extensions.get("sni_hostname", "")
-    )
+    return Origin(is_secure, host, url.port or (443 if is_secure else 80))

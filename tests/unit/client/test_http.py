@@ -162,26 +162,6 @@ async def test_a_cookie_is_not_taken(script: Any) -> None:
     assert "cookie" not in script.requests[1].headers
 
 
-@pytest.mark.parametrize(
-    ("url", "server_name", "expected"),
-    [
-        ("https://host", "", None),
-        ("https://host.svc.:6443", "", "host.svc"),
-        ("https://host", "name.", "name"),
-        ("https://host.", "host.", "host"),
-    ],
-)
-async def test_a_certificate_need_not_have_the_dot_that_ends_a_name_in_full(
-    script: Any, url: str, server_name: str, expected: str | None
-) -> None:
-    script.answer(b"")
-    opened = Opened(script)
-    opened.config = Config(url, tls=Tls(server_name=server_name))
-    async with opened:
-        await opened.http.request(GET)
-    assert script.requests[0].extensions.get("sni_hostname") == expected
-
-
 async def test_a_stream_gives_chunks_as_they_come(script: Any) -> None:
     feed = script.stream()
     async with Opened(script) as opened:
@@ -324,7 +304,6 @@ async def test_a_reader_that_fails_closes_the_stream(script: Any) -> None:
 
 
 async def test_an_unverified_server_is_warned_of(caplog: pytest.LogCaptureFixture) -> None:
-    from kinformer.client import Tls
 
     http = Http(None, timeout=1.0, clock=FakeClock(), random=Random(), hooks=NoHooks())
     await http.open(Config("https://server", tls=Tls(verify=False)))

@@ -47,6 +47,28 @@ def test_the_server_must_prove_itself_unless_told_otherwise(
         shake(Tls(ca_data=authority.pem).context(), server, "other")
 
 
+@pytest.mark.parametrize(
+    ("dialled", "server_name"),
+    [
+        ("host", ""),
+        ("host.", ""),
+        ("10.0.0.1", "host"),
+        ("10.0.0.1", "host."),
+        ("other", "host"),
+    ],
+)
+def test_the_server_is_who_the_settings_say_whatever_is_dialled(
+    authority: Authority, tmp_path: Path, dialled: str, server_name: str
+) -> None:
+    heard: list[str | None] = []
+    server = authority.server(tmp_path, "host")
+    server.sni_callback = lambda _, name, __: heard.append(name)
+    shake(Tls(ca_data=authority.pem, server_name=server_name).context(), server, dialled)
+    assert heard == ["host"]
+    with pytest.raises(ssl.SSLCertVerificationError):
+        shake(Tls(ca_data=authority.pem, server_name="stranger").context(), server, dialled)
+
+
 def test_a_cluster_ca_need_not_be_as_strict_as_python_wants() -> None:
     assert not Tls().context().verify_flags & ssl.VerifyFlags.VERIFY_X509_STRICT
 
