@@ -169,7 +169,7 @@ class _Fields(msgspec.Struct, rename="camel"):
     args: list[str] | None = None
     env: list[_Variable] | None = None
     install_hint: str | None = None
-    provide_cluster_info: bool = False
+    provide_cluster_info: bool | None = None
     interactive_mode: InteractiveMode | None = None
 
 

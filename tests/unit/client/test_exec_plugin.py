@@ -38,7 +38,8 @@ def test_the_fields_are_read() -> None:
 
 @pytest.mark.parametrize("api_version", [V1, V1BETA1])
 def test_what_may_be_absent_may_also_be_null(api_version: str) -> None:
-    plugin = read(apiVersion=api_version, args=None, env=None, installHint=None, interactiveMode=None)
+    absent = dict.fromkeys(("args", "env", "installHint", "interactiveMode", "provideClusterInfo"))
+    plugin = read({"server": "s"}, apiVersion=api_version, **absent)
     assert plugin == ExecPlugin("p", api_version=api_version)
 
 
