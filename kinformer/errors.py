@@ -33,7 +33,7 @@ out of time raises the built-in ``TimeoutError``.
 
 from collections.abc import Mapping
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 __all__ = [
     "AlreadyExistsError",
@@ -62,6 +62,11 @@ __all__ = [
     "TransportError",
     "UnauthorizedError",
 ]
+
+
+_CAUSES: Final = 3
+_CAUSE: Final = 200
+"""How many causes a message has, and how many letters of each."""
 
 
 class KinformerError(Exception):
@@ -111,6 +116,9 @@ class ApiError(RequestError):
         message: The server's sentence for people.
         retry_after: Seconds that the server asks to wait, or ``None`` where it does not ask.
         details: The ``details`` of the ``Status``: name, kind, uid, causes. Empty where there are none.
+        call: What was asked, such as ``"GET /version"``; ``""`` where that is not known.
+
+    As text it is one line with the call, the message, those causes that the message does not tell, and the code.
     """
 
     def __init__(
@@ -121,16 +129,22 @@ class ApiError(RequestError):
         *,
         retry_after: float | None = None,
         details: Mapping[str, Any] | None = None,
+        call: str = "",
     ) -> None:
-        super().__init__(f"{message or 'the server gave no message'} ({code}{reason and ' '}{reason})")
+        said = message or "the server gave no message"
+        text = f"{call}{call and ': '}{said}{_causes(message, details)} ({code}{reason and ' '}{reason})"
+        super().__init__(" ".join(text.split()))
         self.code = code
         self.reason = reason
         self.message = message
         self.retry_after = retry_after
         self.details: Mapping[str, Any] = details or {}
+        self.call = call
 
     def __reduce__(self) -> tuple[Any, ...]:
-        rebuild = partial(type(self), retry_after=self.retry_after, details=dict(self.details))
+        rebuild = partial(
+            type(self), retry_after=self.retry_after, details=dict(self.details), call=self.call
+        )
         return rebuild, (self.code, self.reason, self.message)
 
 
@@ -226,3 +240,19 @@ class TerminalError(KinformerError):
 
     The rule is controller-runtime's ``reconcile.TerminalError``.
     """
+
+
+def _causes(message: str, details: Mapping[str, Any] | None) -> str:
+    """The causes that a message does not tell, for its end; a server may have put anything there."""
+    listed = (details or {}).get("causes")
+    found = []
+    for cause in listed if isinstance(listed, list) else ():
+        if isinstance(cause, Mapping):
+            parts = [
+                part for part in (cause.get("field"), cause.get("message")) if part and isinstance(part, str)
+            ]
+            if parts and parts[-1] not in message:
+                text = ": ".join(parts)
+                found.append(text if len(text) <= _CAUSE else f"{text[:_CAUSE]}...")
+    more = [f"and {len(found) - _CAUSES} more"] if len(found) > _CAUSES else []
+    return "".join(f"; {text}" for text in found[:_CAUSES] + more)

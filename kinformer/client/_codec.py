@@ -71,12 +71,13 @@ _CANONICAL: Final = tuple(
 
 
 class WatchDecoder:
-    """The lines of one watch, turned into events however the stream is cut into chunks."""
+    """The lines of one watch, turned into events however the stream is cut into chunks; errors say that ``call`` asked."""
 
-    __slots__ = ("_lines", "_resource")
+    __slots__ = ("_call", "_lines", "_resource")
 
-    def __init__(self, resource: Resource, *, limit: int = MAX_LINE) -> None:
+    def __init__(self, resource: Resource, call: str = "", *, limit: int = MAX_LINE) -> None:
         self._resource: Final = resource
+        self._call: Final = call
         self._lines: Final = LineSplitter(limit)
 
     def feed(self, chunk: bytes) -> Sequence[WatchEvent]:
@@ -86,7 +87,7 @@ class WatchDecoder:
             DecodeError: A line is longer than the limit. A line that cannot be understood is an event instead.
         """
         return [
-            decode_event(line, self._resource)
+            decode_event(line, self._resource, self._call)
             for line in self._lines.feed(chunk)
             if line and not line.isspace()
         ]
@@ -101,10 +102,10 @@ class WatchDecoder:
             _decode_envelope(rest)
         except _UNREADABLE:
             return []
-        return [decode_event(rest, self._resource)]
+        return [decode_event(rest, self._resource, self._call)]
 
 
-def decode_event(line: bytes, resource: Resource) -> WatchEvent:
+def decode_event(line: bytes, resource: Resource, call: str = "") -> WatchEvent:
     """Understand one line of a watch; what cannot be understood is an ``ERROR`` event with a ``DecodeError``."""
     try:
         for kind, prefix in _CANONICAL:
@@ -116,7 +117,7 @@ def decode_event(line: bytes, resource: Resource) -> WatchEvent:
                     break
                 record = _record(head, raw, resource)
                 return WatchEvent(kind, record, record.metadata.resource_version)
-        return _decode_any(line, resource)
+        return _decode_any(line, resource, call)
     except DecodeError as error:
         return WatchEvent(EventType.ERROR, error=error)
 
@@ -175,7 +176,7 @@ def decode_list(body: bytes, resource: Resource) -> ObjectList[Object]:
     )
 
 
-def _decode_any(line: bytes, resource: Resource) -> WatchEvent:
+def _decode_any(line: bytes, resource: Resource, call: str) -> WatchEvent:
     """The long way: first the envelope, then what is in it."""
     try:
         envelope = _decode_envelope(line)
@@ -185,7 +186,7 @@ def _decode_any(line: bytes, resource: Resource) -> WatchEvent:
     except ValueError as error:
         raise DecodeError(f"an event in the watch of {resource}: {error}") from error
     if kind is EventType.ERROR:
-        return WatchEvent(kind, error=from_status(_content(raw)))
+        return WatchEvent(kind, error=from_status(_content(raw), call=call))
     if kind is EventType.BOOKMARK:
         return _bookmark(raw, resource)
     record = decode_record(raw, resource)

@@ -175,7 +175,7 @@ class Http:
             raise TransportError(f"{call}: no answer within {self._timeout:g} s")
         self._warnings.take(call.path, response.headers.get_list("warning"))
         if not response.is_success:
-            raise from_response(code, response.content, response.headers)
+            raise from_response(code, response.content, response.headers, call=str(call))
         return response.content
 
     @asynccontextmanager
@@ -195,7 +195,9 @@ class Http:
             self._warnings.take(call.path, response.headers.get_list("warning"))
             chunks = _Chunks(call, response, self.clock, started + within)
             if code != 200:
-                raise from_response(code, await chunks.some(_ERROR_BODY, self._timeout), response.headers)
+                raise from_response(
+                    code, await chunks.some(_ERROR_BODY, self._timeout), response.headers, call=str(call)
+                )
             yield chunks
         finally:
             if response is not None:

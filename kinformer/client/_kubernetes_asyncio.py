@@ -127,7 +127,7 @@ class KubernetesAsyncioSource:
         if body is None:
             raise TransportError(f"{what}: no answer within {self._timeout:g} s")
         if not 200 <= response.status < 300:
-            raise from_response(response.status, body, response.headers)
+            raise from_response(response.status, body, response.headers, call=what)
         return decode_list(body, self._resource)
 
     def watch(
@@ -160,8 +160,9 @@ class KubernetesAsyncioSource:
         with closing(response):
             chunks = _Chunks(what, response, self._clock, until)
             if response.status != 200:
-                raise from_response(response.status, await chunks.rest(self._timeout), response.headers)
-            yield Batches(chunks, WatchDecoder(self._resource))
+                rest = await chunks.rest(self._timeout)
+                raise from_response(response.status, rest, response.headers, call=what)
+            yield Batches(chunks, WatchDecoder(self._resource, what))
 
     async def _open(self, keywords: dict[str, Any]) -> Any:
         try:
@@ -231,9 +232,8 @@ def _ours(what: str, error: Any) -> RequestError:
 
     if isinstance(error, ApiException):  # of methods that somebody wrapped
         body: Any = error.body or str(error.reason)
-        return from_response(
-            error.status or 0, body if isinstance(body, bytes) else body.encode(), error.headers
-        )
+        content = body if isinstance(body, bytes) else body.encode()
+        return from_response(error.status or 0, content, error.headers, call=what)
     refused = isinstance(error, ClientConnectorError)
     forget_frames(error)
     said = "the server cannot be reached" if refused else "the connection was lost"

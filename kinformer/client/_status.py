@@ -72,13 +72,16 @@ _SHOWN: Final = 300
 """How much of a body that is no ``Status`` goes into a message."""
 
 
-def from_response(code: int, body: bytes, headers: Mapping[str, str] | None = None) -> ApiError:
+def from_response(
+    code: int, body: bytes, headers: Mapping[str, str] | None = None, *, call: str = ""
+) -> ApiError:
     """Turn an HTTP answer into the error it means; the body may be a ``Status``, any other text, or nothing.
 
     Args:
         code: The HTTP status code; a ``Status`` without a code of its own gets this one.
         body: The whole body.
         headers: The response headers, with keys in lower case or found in any case; ``Retry-After`` is read.
+        call: What was asked.
     """
     headers = headers or {}
     retry_after = _seconds(headers.get("retry-after", ""), headers.get("date", ""))
@@ -89,10 +92,12 @@ def from_response(code: int, body: bytes, headers: Mapping[str, str] | None = No
     if not _is_status(status):
         text = " ".join(body[: 4 * _SHOWN].decode(errors="replace").split())
         status = {"message": text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."}
-    return from_status(status, code=code, retry_after=retry_after)
+    return from_status(status, code=code, retry_after=retry_after, call=call)
 
 
-def from_status(status: object, *, code: int = 0, retry_after: float | None = None) -> ApiError:
+def from_status(
+    status: object, *, code: int = 0, retry_after: float | None = None, call: str = ""
+) -> ApiError:
     """Turn the content of a ``Status`` object into the error it means.
 
     Args:
@@ -100,9 +105,10 @@ def from_status(status: object, *, code: int = 0, retry_after: float | None = No
             ``ServerError`` of code 500, as an ``ERROR`` event with such an object would be.
         code: The code to take where the status has none.
         retry_after: What the ``Retry-After`` header said, in seconds; it wins over ``details.retryAfterSeconds``.
+        call: What was asked.
     """
     if not isinstance(status, Mapping):
-        return ServerError(code or 500, "", f"expected a Status, found {type(status).__name__}")
+        return ServerError(code or 500, "", f"expected a Status, found {type(status).__name__}", call=call)
     own_code = status.get("code")
     code = own_code if isinstance(own_code, int) and own_code > 0 else code
     reason, message = _text(status.get("reason")), _text(status.get("message"))
@@ -113,7 +119,7 @@ def from_status(status: object, *, code: int = 0, retry_after: float | None = No
     kind = _BY_REASON.get(reason) or _BY_CODE.get(code) or (ServerError if code >= 500 else ApiError)
     if issubclass(kind, ServerError) and _is_too_large(reason, message, details):
         kind = FutureVersionError
-    return kind(code, reason, message, retry_after=retry_after, details=details)
+    return kind(code, reason, message, retry_after=retry_after, details=details, call=call)
 
 
 def _is_status(content: object) -> bool:

@@ -31,7 +31,7 @@ async def open_watch(
             forgot to end the stream, or a line is longer than can be.
     """
     async with http.stream(call, within=(timeout or LONGEST) + GRACE) as chunks:
-        yield Batches(chunks, WatchDecoder(resource))
+        yield Batches(chunks, WatchDecoder(resource, str(call)))
 
 
 class Batches:

@@ -61,8 +61,11 @@ async def test_before_and_after_it_is_a_mistake_to_ask(script: Any) -> None:
 async def test_a_refusal_is_an_error_at_once(script: Any) -> None:
     script.status(404, "NotFound", message="no such pod")
     async with Opened(script) as opened:
-        with pytest.raises(NotFoundError, match="no such pod"):
+        with pytest.raises(
+            NotFoundError, match=r"^GET /api/v1/pods: no such pod \(404 NotFound\)$"
+        ) as caught:
             await opened.http.request(GET)
+        assert (caught.value.call, caught.value.message) == ("GET /api/v1/pods", "no such pod")
         assert opened.ear.heard == [RequestFinished("GET", "/api/v1/pods", 404, 0.0, 1)]
 
 
@@ -229,6 +232,7 @@ async def test_a_refusal_that_never_ends_is_cut_short(script: Any) -> None:
             await opened.clock.advance(65.0)
             await settle()
         assert isinstance(found[0], ConflictError)
+        assert found[0].call == str(GET)
         assert feed.is_closed
 
 

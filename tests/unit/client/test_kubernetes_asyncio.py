@@ -216,7 +216,7 @@ async def test_a_lost_connection_is_a_transport_error_wherever_it_is_lost(
 
 
 async def test_a_refusal_whose_body_is_lost_is_still_a_refusal() -> None:
-    with pytest.raises(ForbiddenError):
+    with pytest.raises(ForbiddenError, match=r"^the watch of pods: the server gave no message"):
         await all_of(source(Answer(aiohttp.ClientPayloadError(), status=403)))
 
 

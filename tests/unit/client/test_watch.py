@@ -87,6 +87,7 @@ async def test_a_version_that_is_forgotten_may_be_said_when_opening_or_in_the_st
         async with open_client.resource(PODS).watch(version="1") as batches:
             events = [event async for batch in batches for event in batch]
     assert [event.type for event in events] == [EventType.ERROR]
+    assert str(events[0].error) == "GET /api/v1/pods: the server gave no message (410 Expired)"
     assert isinstance(events[0].error, ExpiredError)
 
 
