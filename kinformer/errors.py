@@ -82,14 +82,17 @@ class TransportError(RequestError):
 
     Attributes:
         refused: Whether the connection was refused, so that certainly nothing was done.
+        lasting: Whether it stays so until somebody sees to it: a certificate that is not accepted, or a proxy that wants a
+            user and a password.
     """
 
-    def __init__(self, message: str, *, refused: bool = False) -> None:
+    def __init__(self, message: str, *, refused: bool = False, lasting: bool = False) -> None:
         super().__init__(message)
         self.refused = refused
+        self.lasting = lasting
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return partial(type(self), refused=self.refused), self.args
+        return partial(type(self), refused=self.refused, lasting=self.lasting), self.args
 
 
 class DecodeError(RequestError):

@@ -1,11 +1,10 @@
 """One request, one stream: what lies between the verbs and httpx.
 
-All failures of httpx become ``TransportError`` here, all answers other than success the error of ``_status``.
+All failures of httpx, and all answers other than success, become the errors that ``_failures`` makes of them.
 Retries are performed here and decided in ``_retry``.
 """
 
 import logging
-import ssl
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import cache
@@ -22,11 +21,10 @@ import tenacity
 from kinformer.client._auth import Authentication
 from kinformer.client._calls import Call
 from kinformer.client._config import Config
-from kinformer.client._frames import forget_frames
+from kinformer.client._failures import FAILURES, answer_error, transport_error
+from kinformer.client._proxies import Proxy, proxy_for
 from kinformer.client._rate_limit import RateLimit
 from kinformer.client._retry import delay_before, is_worth_retrying
-from kinformer.client._status import from_response
-from kinformer.client._tls import advice_on
 from kinformer.client._transports import Streaming, transport_for
 from kinformer.client._turns import Turns
 from kinformer.client._warnings import Warnings
@@ -46,9 +44,6 @@ _CLOSE: Final = 5.0
 
 _LONG_WAIT: Final = 1.0
 """Seconds in line for the rate limit that are worth a line in the log."""
-
-_FAILURES: Final = (httpx.HTTPError, ssl.SSLError)
-"""What a transport raises; the latter from httpcore, where a server dislikes our certificate after the handshake."""
 
 _ERROR_BODY: Final = 1024 * 1024
 """Bytes of a refusal that are read."""
@@ -77,6 +72,7 @@ class Http:
         self._turns = Turns(rate_limit, clock) if rate_limit else None
         self._pool: httpx.AsyncClient | None = None
         self._url = ""
+        self._proxy: Proxy | None = None
         self._is_closed = False
         self.clock: Final = clock
 
@@ -93,6 +89,7 @@ class Http:
         transport = self._transport
         if transport is None:
             transport = transport_for(config, streaming=self._streaming, clock=self.clock)
+            self._proxy = proxy_for(config.url, config.proxy)
         pool = httpx.AsyncClient(
             auth=Authentication(config.credentials, self._opened),
             cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),  # none, as client-go
@@ -167,15 +164,15 @@ class Http:
             with self.clock.move_on_after(self._timeout):
                 response = await pool.send(self._built(pool, call))
                 code = response.status_code
-        except (*_FAILURES, httpx.InvalidURL) as error:
-            raise _transport_error(call, error) from error
+        except (*FAILURES, httpx.InvalidURL) as error:
+            raise transport_error(call, error, self._proxy) from error
         finally:
             self._finished(call, code, started, attempt)
         if response is None:
             raise TransportError(f"{call}: no answer within {self._timeout:g} s")
         self._warnings.take(call.path, response.headers.get_list("warning"))
         if not response.is_success:
-            raise from_response(code, response.content, response.headers, call=str(call))
+            raise answer_error(call, code, response.content, response.headers, self._proxy)
         return response.content
 
     @asynccontextmanager
@@ -187,17 +184,16 @@ class Http:
                 with self.clock.move_on_after(self._timeout):
                     request = self._built(pool, call, {"Accept-Encoding": "identity"})
                     response = await pool.send(request, stream=True)
-            except (*_FAILURES, httpx.InvalidURL) as error:
-                raise _transport_error(call, error) from error
+            except (*FAILURES, httpx.InvalidURL) as error:
+                raise transport_error(call, error, self._proxy) from error
             if response is None:
                 raise TransportError(f"{call}: no answer within {self._timeout:g} s")
             code = response.status_code
             self._warnings.take(call.path, response.headers.get_list("warning"))
-            chunks = _Chunks(call, response, self.clock, started + within)
+            chunks = _Chunks(call, response, self.clock, started + within, self._proxy)
             if code != 200:
-                raise from_response(
-                    code, await chunks.some(_ERROR_BODY, self._timeout), response.headers, call=str(call)
-                )
+                body = await chunks.some(_ERROR_BODY, self._timeout)
+                raise answer_error(call, code, body, response.headers, self._proxy)
             yield chunks
         finally:
             if response is not None:
@@ -254,8 +250,11 @@ class Http:
 class _Chunks:
     """What arrives, as it arrives, until a moment."""
 
-    def __init__(self, call: Call, response: httpx.Response, clock: Clock, until: float) -> None:
+    def __init__(
+        self, call: Call, response: httpx.Response, clock: Clock, until: float, proxy: Proxy | None
+    ) -> None:
         self._call = call
+        self._proxy = proxy
         # Straight from the transport, unless httpx has to unpack it: its own layers cost as much as the reading.
         is_packed = response.headers.get("content-encoding", "identity") != "identity"
         assert isinstance(response.stream, httpx.AsyncByteStream)  # noqa: S101 -- an async client's
@@ -279,8 +278,8 @@ class _Chunks:
             raise
         except BaseException as error:
             self._is_broken = True
-            if isinstance(error, _FAILURES):
-                raise _transport_error(self._call, error) from error
+            if isinstance(error, FAILURES):
+                raise transport_error(self._call, error, self._proxy) from error
             raise
         self._is_broken = True
         raise TransportError(f"{self._call}: the server has not ended the stream in its time")
@@ -294,24 +293,13 @@ class _Chunks:
                     body += chunk
                     if len(body) >= limit:
                         break
-            except _FAILURES:
+            except FAILURES:
                 pass
         return bytes(body)
 
     async def aclose(self) -> None:
         if isinstance(self._source, AsyncGenerator):
             await self._source.aclose()
-
-
-def _transport_error(call: Call, error: Exception) -> TransportError:
-    """Name what went wrong; where no connection was made, certainly nothing was done."""
-    refused = isinstance(error, httpx.ConnectError | httpx.ConnectTimeout | httpx.PoolTimeout)
-    what = "the server cannot be reached" if refused else "the connection was lost"
-    advice = advice_on(error)
-    forget_frames(error)
-    return TransportError(
-        f"{call}: {what}: {str(error) or type(error).__name__}{advice and '; '}{advice}", refused=refused
-    )
 
 
 @cache

@@ -6,11 +6,34 @@ On macOS and Windows the system's settings count where the environment says noth
 """
 
 from collections.abc import Iterable
+from dataclasses import dataclass, field
 from ipaddress import ip_address, ip_network
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
-__all__ = ["environment_proxy"]
+__all__ = ["Proxy", "environment_proxy", "proxy_for"]
+
+
+@dataclass(frozen=True, slots=True)
+class Proxy:
+    """A proxy, and which setting names it. As text it is what an error may say of it: no user, no password."""
+
+    url: str = field(repr=False)
+    setting: str
+
+    def __str__(self) -> str:
+        return f"the proxy {urlsplit(self.url).netloc.rpartition('@')[2]} of {self.setting}"
+
+
+def proxy_for(url: str, configured: str) -> Proxy | None:
+    """The proxy through which a server is reached: the one that its configuration names, else the environment's."""
+    if configured:
+        return Proxy(configured, "proxy-url (Config.proxy)")
+    found = environment_proxy(url)
+    if not found:
+        return None
+    scheme = urlsplit(url).scheme
+    return Proxy(found, f"${scheme.upper() if getproxies().get(scheme) else 'ALL'}_PROXY")
 
 
 def environment_proxy(url: str) -> str:

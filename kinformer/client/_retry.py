@@ -1,7 +1,9 @@
 """Which failed request is tried again, how often, and after how long: a table and arithmetic. Who waits is ``_http``.
 
 The rules are client-go's (``rest.withRetry``), but for this: waits are jittered; whoever is told to come back in a second
-again and again comes ever more seldom, and for a minute rather than for ten tries; and no watch and no reflector's list ever comes here, since a reflector has rules of its own.
+again and again comes ever more seldom, and for a minute rather than for ten tries; what no try can mend, such as a
+certificate, is not tried again; and no watch and no reflector's list ever comes here, since a reflector has rules of
+its own.
 ``docs/reference/client.md`` shows the table.
 """
 
@@ -40,6 +42,10 @@ def _says_when(method: str, error: BaseException) -> bool:  # noqa: ARG001 -- no
     return isinstance(error, ThrottledError | ServerError) and error.retry_after is not None
 
 
+def _lasts(method: str, error: BaseException) -> bool:  # noqa: ARG001 -- likewise
+    return isinstance(error, TransportError) and error.lasting
+
+
 def _was_not_made(method: str, error: BaseException) -> bool:  # noqa: ARG001 -- likewise
     return isinstance(error, TransportError) and error.refused
 
@@ -58,6 +64,7 @@ RULES: Final = (
         f"what it says, from the third try on at least {_DOUBLING}; up to a tenth more",
         _says_when,
     ),
+    Rule("a certificate was not accepted, or a proxy wants another password", "all", 1, "", _lasts),
     Rule("no connection was made", "all", 5, f"{_DOUBLING}, less up to a half", _was_not_made),
     Rule(
         "the connection was lost, or no answer came in time",

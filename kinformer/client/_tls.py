@@ -20,7 +20,7 @@ from typing import Final, Protocol, Self
 
 from kinformer.errors import ConfigError
 
-__all__ = ["Certificate", "Certificates", "FollowingContext", "Tls", "advice_on"]
+__all__ = ["Certificate", "Certificates", "FollowingContext", "Tls", "advice_on", "is_about_certificates"]
 
 _logger: Final = logging.getLogger("kinformer.client")
 
@@ -212,13 +212,25 @@ class FollowingContext(ssl.SSLContext):
 
 def advice_on(error: BaseException | None) -> str:
     """What to set where a TLS handshake failed, by the error or one that it came from; else ``""``."""
-    while error is not None:
-        if isinstance(error, ssl.SSLCertVerificationError):
-            return _ON_VERIFICATION.get(error.verify_code, "")
-        if isinstance(error, ssl.SSLError):
-            return _ON_ALERT.get(getattr(error, "reason", None) or "", "")  # one made by hand has none
+    match _tls_error(error):
+        case ssl.SSLCertVerificationError(verify_code=code):
+            return _ON_VERIFICATION.get(code, "")
+        case ssl.SSLError(reason=reason):
+            return _ON_ALERT.get(reason or "", "")
+        case _:
+            return ""
+
+
+def is_about_certificates(error: BaseException | None) -> bool:
+    """Whether the server's certificate, or ours, was not accepted, by the error or one that it came from."""
+    found = _tls_error(error)
+    return isinstance(found, ssl.SSLCertVerificationError) or advice_on(found) == _CLIENT
+
+
+def _tls_error(error: BaseException | None) -> ssl.SSLError | None:
+    while error is not None and not isinstance(error, ssl.SSLError):
         error = error.__cause__ or error.__context__
-    return ""
+    return error
 
 
 _NAME: Final = "set tls-server-name (Tls.server_name) to a name that its certificate has"

@@ -5,7 +5,7 @@ from typing import Final, Literal
 import httpx
 
 from kinformer.client._config import Config
-from kinformer.client._proxies import environment_proxy
+from kinformer.client._proxies import proxy_for
 from kinformer.client._stream import SOCKET_OPTIONS, StreamTransport
 from kinformer.clock import Clock
 from kinformer.errors import ConfigError
@@ -28,13 +28,13 @@ def transport_for(config: Config, *, streaming: Streaming, clock: Clock) -> http
         ConfigError: A file of the TLS settings, or the proxy, cannot be used.
     """
     tls = config.tls.context() if config.url.startswith("https:") else None
-    proxy = config.proxy or environment_proxy(config.url)
+    proxy = proxy_for(config.url, config.proxy)
     try:
         general = httpx.AsyncHTTPTransport(
             verify=tls or False,
             trust_env=False,
             limits=_LIMITS,
-            proxy=proxy or None,
+            proxy=proxy.url if proxy else None,
             socket_options=SOCKET_OPTIONS,
         )
     except (ValueError, ImportError, httpx.InvalidURL) as error:  # a scheme, a missing library, or no URL

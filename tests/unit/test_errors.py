@@ -20,7 +20,7 @@ from kinformer.errors import (
             NotFoundError(404, "NotFound", "gone", retry_after=2.0, details={"name": "a"}, call="GET /x"),
             "code reason message retry_after details call",
         ),
-        (TransportError("reset", refused=True), "refused"),
+        (TransportError("reset", refused=True, lasting=True), "refused lasting"),
         (DecodeError("bad", key="default/a"), "key"),
         (AmbiguousError("which?", candidates=("a.v1", "a.v2")), "candidates"),
     ],

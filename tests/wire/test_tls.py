@@ -201,9 +201,34 @@ async def test_a_proxy_connects_and_the_server_behind_it_proves_itself(
         assert "set certificate-authority" in await failure_of(client_of(port, Tls(), proxy=proxy), use)
         wrong = f"http://me:hunter2@127.0.0.1:{proxy_port}"
         said = await failure_of(client_of(port, Tls(ca_data=authority.pem), proxy=wrong), use)
-        assert "407" in said
+        where = f"the proxy 127.0.0.1:{proxy_port} of proxy-url (Config.proxy)"
+        assert f"{where} refuses: 407 Proxy Authentication Required; put a user and a password" in said
         assert "hunter2" not in said
     assert len(log.asked) == 1
+    said = await failure_of(client_of(port, Tls(ca_data=authority.pem), proxy=proxy), use)
+    assert f"the server cannot be reached through {where}: " in said
+
+
+async def test_what_no_try_can_mend_is_not_tried_again(
+    authority: Authority, tmp_path: Path, log: Log
+) -> None:
+    async with (
+        responding(log, authority.server(tmp_path, "127.0.0.1")) as port,
+        responding(log) as open_port,
+        proxying(password="bWU6c2VjcmV0") as (proxy_port, places),
+    ):
+        proxy = f"http://127.0.0.1:{proxy_port}"
+        for url in (f"https://127.0.0.1:{port}", f"http://127.0.0.1:{open_port}"):
+            async with Client(Config(url, tls=Tls(ca_data=authority.pem), proxy=proxy)) as client:
+                with pytest.raises(TransportError, match="refuses: 407"):
+                    await client.request("GET", "/version")
+        assert places == [f"CONNECT 127.0.0.1:{port}", f"GET http://127.0.0.1:{open_port}/version"]
+        proxy = f"http://me:secret@127.0.0.1:{proxy_port}"
+        async with Client(Config(f"https://127.0.0.1:{port}", proxy=proxy)) as client:
+            with pytest.raises(TransportError, match="set certificate-authority"):
+                await client.request("GET", "/version")
+        assert len(places) == 3
+    assert log.asked == []
 
 
 @each_use

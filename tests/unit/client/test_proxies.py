@@ -1,6 +1,6 @@
 import pytest
 
-from kinformer.client._proxies import environment_proxy
+from kinformer.client._proxies import Proxy, environment_proxy, proxy_for
 
 PROXY = "http://proxy:3128"
 
@@ -68,3 +68,20 @@ def test_what_is_named_goes_without_the_proxy(
 def test_no_proxy_is_asked_for_this_machine(host: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ALL_PROXY", PROXY)
     assert environment_proxy(f"https://{host}:6443") == ""
+
+
+def test_what_the_configuration_names_counts_before_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert proxy_for("https://server", "") is None
+    monkeypatch.setenv("ALL_PROXY", "http://all")
+    assert proxy_for("https://server", "") == Proxy("http://all", "$ALL_PROXY")
+    monkeypatch.setenv("HTTPS_PROXY", PROXY)
+    assert proxy_for("https://server", "") == Proxy(PROXY, "$HTTPS_PROXY")
+    assert proxy_for("http://server", "") == Proxy("http://all", "$ALL_PROXY")
+    assert proxy_for("https://server", "http://own") == Proxy("http://own", "proxy-url (Config.proxy)")
+
+
+@pytest.mark.parametrize("url", ["http://me:hunter2@proxy:3128", "http://me:hunt@er2@proxy:3128"])
+def test_a_proxy_is_shown_without_its_password(url: str) -> None:
+    proxy = Proxy(url, "$HTTPS_PROXY")
+    assert str(proxy) == "the proxy proxy:3128 of $HTTPS_PROXY"
+    assert "er2" not in repr(proxy)

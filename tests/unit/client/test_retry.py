@@ -17,7 +17,7 @@ from kinformer.errors import (
 )
 
 PAGE = Path(__file__).parents[3] / "docs" / "reference" / "client.md"
-SAYS_WHEN, NOT_MADE, LOST, NONE = RULES
+SAYS_WHEN, LASTS, NOT_MADE, LOST, NONE = RULES
 
 
 @pytest.mark.parametrize(
@@ -32,6 +32,8 @@ SAYS_WHEN, NOT_MADE, LOST, NONE = RULES
         (ServerError(503), NONE, NONE),
         (ServerError(500), NONE, NONE),
         (TransportError("", refused=True), NOT_MADE, NOT_MADE),
+        (TransportError("", refused=True, lasting=True), LASTS, LASTS),
+        (TransportError("", lasting=True), LASTS, LASTS),
         (TransportError(""), LOST, NONE),
         (ConflictError(409), NONE, NONE),
         (NotFoundError(404, retry_after=1.0), NONE, NONE),
