@@ -76,7 +76,7 @@ class Catalog:
             kind: Such as ``"Deployment"``; letter case matters.
 
         Raises:
-            NoMatchError: Nothing is; the message has the API versions that do have the kind.
+            NoMatchError: Nothing is; the message has the API versions that do have the kind, or kinds that may be meant.
             AmbiguousError: Several are, which few servers do.
         """
         alike = [one for one in self.resources if one.resource.kind == kind]
@@ -85,12 +85,19 @@ class Catalog:
             return found[0].resource
         if not found:
             others = ", ".join(dict.fromkeys(one.resource.api_version for one in alike))
-            hint = f", but in {others}" if others else ""
+            hint = f", but in {others}" if others else self._meant(api_version, kind)
             raise NoMatchError(f"this server serves no {kind} of {api_version}{hint}{self._missing()}")
         candidates = tuple(one.full_name for one in found)
         raise AmbiguousError(
             f"{kind} of {api_version} may mean {' or '.join(candidates)}", candidates=candidates
         )
+
+    def _meant(self, api_version: str, kind: str) -> str:
+        """The kinds that a word which is none may stand for, for the end of a message."""
+        found = _named(kind.lower(), self.resources)
+        near = [one for one in found if one.resource.api_version == api_version] or found
+        kinds = dict.fromkeys(f"{one.resource.kind} of {one.resource.api_version}" for one in near)
+        return f": did you mean {' or '.join(kinds)}?" if kinds else ""
 
     def _usual(self, noun: str) -> list[ServedResource]:
         """What a name without a group may mean."""

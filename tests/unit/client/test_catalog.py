@@ -104,7 +104,9 @@ def test_a_kind_is_found_by_its_api_version() -> None:
     ("api_version", "kind", "message"),
     [
         ("apps/v2", "Deployment", "no Deployment of apps/v2, but in apps/v1, apps/v1beta1"),
-        ("apps/v1", "deployment", "no deployment of apps/v1"),
+        ("apps/v1", "deployment", "no deployment of apps/v1: did you mean Deployment of apps/v1?"),
+        ("apps/v1", "deployments", "no deployments of apps/v1: did you mean Deployment of apps/v1?"),
+        ("apps/v2", "pod", "no pod of apps/v2: did you mean Pod of v1?"),
         ("example.dev/v1", "Nothing", "no Nothing of example.dev/v1"),
     ],
 )

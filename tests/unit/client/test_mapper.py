@@ -222,6 +222,62 @@ async def test_what_is_withdrawn_is_remembered_until_it_is_forgotten() -> None:
     assert len(server.asked) == 2
 
 
+@pytest.mark.parametrize(
+    ("question", "message"),
+    [
+        (lambda m: m.find(""), "name '' must be like"),
+        (lambda m: m.find("  "), "name '  ' must be like"),
+        (lambda m: m.find("pods."), "must be like 'deployments'"),
+        (lambda m: m.find("a b"), "must be like 'deployments'"),
+        (lambda m: m.find("apps/v1"), "there is find_kind"),
+        (lambda m: m.find_kind("a/b/c", "X"), "api_version 'a/b/c' must be like 'apps/v1'"),
+        (lambda m: m.find_kind("", "X"), "api_version '' must be"),
+        (lambda m: m.find_kind("/v1", "X"), "api_version '/v1' must be"),
+        (lambda m: m.find_kind("v1", " "), "kind ' ' must be like 'Deployment'"),
+        (lambda m: m.find_kind("v1", "apps/Deployment"), "kind 'apps/Deployment' must be"),
+    ],
+)
+async def test_what_nothing_can_be_called_is_refused_at_once(
+    question: Callable[[Mapper], Awaitable[Resource]], message: str
+) -> None:
+    server = Server(PODS)
+    with pytest.raises(ValueError, match=message):
+        await question(server.mapper)
+    assert server.asked == []
+
+
+async def test_whoever_forgets_is_answered_at_once_however_many_missed() -> None:
+    server = Server(PODS)
+    async with anyio.create_task_group() as tasks:
+        asking = Asking(server, tasks)
+        for _ in range(3):
+            await asking.ask("nothings")
+        await asking.ask("widgets")
+        await server.clock.advance(1.0)
+        server.resources.append(WIDGETS)
+        server.mapper.invalidate()
+        await asking.ask("pods")
+    assert server.asked == [0.0, 0.0, 0.0, 1.0]
+    assert [asking.found[number] for number in (3, 4)] == [(WIDGETS, 1.0), (PODS, 1.0)]
+    assert server.clock.next_timer is None
+
+
+async def test_a_loop_that_forgets_is_held_back() -> None:
+    server = Server(PODS)
+
+    async def loop() -> None:
+        while True:
+            server.mapper.invalidate()
+            await server.mapper.find("pods")
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(loop)
+        await server.clock.advance(10.0)
+        tasks.cancel_scope.cancel()
+    assert server.asked[:7] == [0.0] * 6 + [1.0]
+    assert len(server.asked) <= 3 + 2 + 3 + 10
+
+
 async def test_what_was_read_before_it_was_forgotten_is_not_believed() -> None:
     server = Server(WIDGETS, latency=1.0)
     async with anyio.create_task_group() as tasks:
