@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import httpx
 
-from kinformer.client._credentials import Credentials
+from kinformer.client._credentials import Credentials, fits_header
 from kinformer.client._tls import FollowingContext
 from kinformer.errors import ConfigError
 
@@ -51,7 +51,7 @@ class Authentication(httpx.Auth):
         value = await self._credentials.authorization(rejected=before if is_rejected else None)
         self._check()
         is_new = value not in {"", before}
-        if not (value.isascii() and value.isprintable()):
+        if not fits_header(value):
             del value, before  # some tools show what is in the frames of an error
             raise ConfigError(
                 "the credentials hold a line break or a letter that no header can carry: renew them"

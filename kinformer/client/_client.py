@@ -73,8 +73,16 @@ class Client:
 
         if config is not None and not isinstance(config, Config | Kubeconfig | str):
             raise TypeError(
-                f"config={config!r} must be a Config, a Kubeconfig, a URL, or None to look for one"
+                f"config={config!r} must be a Config, a Kubeconfig, a URL, or None to look for one; "
+                "a file is given as Kubeconfig(path)"
             )
+        if isinstance(config, str) and "://" not in config:
+            shown = "" if "@" in config else f"={config!r}"  # it may hold a password
+            raise ValueError(
+                f"config{shown} must be a URL like 'https://host:6443'; a file is given as Kubeconfig(path)"
+            )
+        if not timeout > 0:
+            raise ValueError(f"timeout={timeout!r} must be seconds above 0")
         if rate_limit is not None and not isinstance(rate_limit, RateLimit):
             raise TypeError(
                 f"rate_limit={rate_limit!r} must be a RateLimit(rate, burst), or None for no bound"

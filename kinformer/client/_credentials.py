@@ -9,7 +9,7 @@ from typing import Protocol
 
 from kinformer.errors import ConfigError
 
-__all__ = ["Anonymous", "BasicAuth", "BearerToken", "Credentials", "TokenFile"]
+__all__ = ["Anonymous", "BasicAuth", "BearerToken", "Credentials", "TokenFile", "fits_header"]
 
 
 class Credentials(Protocol):
@@ -100,7 +100,14 @@ class TokenFile:
             raise ConfigError(f"token file {self.path} cannot be read: {error}") from error
         if not token:
             raise ConfigError(f"token file {self.path} is empty: it must hold a bearer token")
+        if not fits_header(token):
+            raise ConfigError(f"token file {self.path} must hold one line of ASCII letters: a bearer token")
         self._token, self._seen = token, seen
 
     def __repr__(self) -> str:
         return f"TokenFile({str(self.path)!r})"
+
+
+def fits_header(value: str) -> bool:
+    """Whether a header can carry a value: no line break, no other control letter, nothing but ASCII."""
+    return value.isascii() and value.isprintable()

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from kinformer.client._credentials import BasicAuth, BearerToken, Credentials, TokenFile
+from kinformer.client._credentials import BasicAuth, BearerToken, Credentials, TokenFile, fits_header
 from kinformer.client._exec_issuer import ExecIssuer
 from kinformer.client._exec_plugin import EXTENSION, ExecPlugin
 from kinformer.client._gcp import GcpIssuer
@@ -68,8 +68,13 @@ def fixed_credentials_of(user: Entry) -> Credentials | None:
     if (token or token_file) and (username or password):
         raise user.error("token", "and username are both set: only one way to be let in can be used")
     if token_file:  # it may change, so it counts before the token
-        return TokenFile(token_file)
+        try:
+            return TokenFile(token_file)
+        except ConfigError as error:
+            raise user.error("tokenFile", f"cannot be used: {error}") from error
     if token:
+        if not fits_header(token):
+            raise user.error("token", "must be one line of ASCII letters")
         return BearerToken(token)
     return BasicAuth(username, password) if username or password else None
 

@@ -1,3 +1,4 @@
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -17,7 +18,25 @@ async def test_a_url_is_a_configuration(script: Any) -> None:
     client = Client("http://server/", transport=script)
     assert client.config == Config("http://server")
     with pytest.raises(ValueError, match="must be like"):
-        Client("server")
+        Client("ftp://server")
+
+
+@pytest.mark.parametrize("given", ["/tmp/kubeconfig", "~/.kube/config", "config", Path("config")])
+def test_a_path_is_no_configuration_and_what_is_one_is_told(given: Any) -> None:
+    with pytest.raises((ValueError, TypeError), match=r"config=.*; a file is given as Kubeconfig\("):
+        Client(given)
+
+
+def test_what_may_hold_a_password_is_not_shown() -> None:
+    with pytest.raises(ValueError, match="config must be a URL") as caught:
+        Client("me:hunter2@host")
+    assert "hunter2" not in str(caught.value)
+
+
+@pytest.mark.parametrize("timeout", [-1, 0, float("nan")])
+def test_a_timeout_that_is_none_is_refused(timeout: float) -> None:
+    with pytest.raises(ValueError, match=r"timeout=.* must be seconds above 0"):
+        Client("http://server", timeout=timeout)
 
 
 async def test_a_path_that_belongs_to_no_resource_can_be_asked_for(script: Any) -> None:

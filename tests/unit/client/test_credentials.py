@@ -94,3 +94,14 @@ async def test_a_token_file_that_becomes_a_pipe_leaves_the_old_token(tmp_path: P
 def test_a_path_that_no_file_can_have_is_told() -> None:
     with pytest.raises(ConfigError, match="cannot be read"):
         TokenFile("to\0ken")
+
+
+async def test_a_token_file_of_several_lines_is_refused_and_later_passed_over(tmp_path: Path) -> None:
+    path = tmp_path / "token"
+    path.write_text("one\ntwo")
+    with pytest.raises(ConfigError, match=f"token file {path} must hold one line"):
+        TokenFile(path)
+    path.write_text("one\n")
+    token = TokenFile(path)
+    path.write_text("one\ntwo")
+    assert await token.authorization() == "Bearer one"

@@ -2,10 +2,12 @@ import base64
 import json
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from kinformer.client import Certificate, Impersonation, Kubeconfig
+from kinformer.errors import ConfigError
 from tests.certificates import Authority
 from tests.kubeconfigs import ANSWER, content, plugin, write
 
@@ -179,3 +181,21 @@ async def test_tokens_of_gcloud_are_used(path: Path) -> None:
     provider = {"name": "gcp", "config": {"cmd-path": str(script), "cmd-args": "config config-helper"}}
     config = await write(path, content(**{"auth-provider": provider})).load()
     assert await config.credentials.authorization() == "Bearer a"
+
+
+@pytest.mark.parametrize(
+    ("user", "message"),
+    [
+        ({"token": "hunter\n2"}, r"kubeconfig .*config: users\[u\].user.token must be one line"),
+        ({"token": "h\u00fcnter2"}, r"users\[u\].user.token must be one line"),
+        ({"tokenFile": "none"}, r"kubeconfig .*config: users\[u\].user.tokenFile cannot be used: .*none"),
+        ({"tokenFile": "bad"}, r"users\[u\].user.tokenFile cannot be used: .*bad must hold one line"),
+    ],
+)
+async def test_a_token_that_cannot_be_sent_is_told_with_its_file_and_field(
+    tmp_path: Path, user: dict[str, Any], message: str
+) -> None:
+    (tmp_path / "bad").write_text("hunter\n2")
+    with pytest.raises(ConfigError, match=message) as caught:
+        await write(tmp_path / "config", content(**user)).load()
+    assert "hunter" not in str(caught.value)
