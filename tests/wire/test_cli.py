@@ -116,6 +116,19 @@ def test_the_apiserver_serves_until_interrupted_and_takes_its_kubeconfig_along(
     assert not kubeconfig.exists()
 
 
+@pytest.mark.parametrize("options", [(), ("-v",)])
+def test_the_apiserver_logs_each_request_where_it_is_asked_to(options: tuple[str, ...]) -> None:
+    with started("apiserver", *options) as process:
+        url = line_with(process, "apiserver:").split()[1]
+        line_with(process, "Ctrl-C ends it")
+        httpx.get(f"{url}/api/v1/namespaces?limit=1", trust_env=False)
+        httpx.get(f"{url}/no%0A/such", trust_env=False)
+        _, stderr, _ = ended(process, signal.SIGINT)
+    logged = [line.partition("kinformer.apiserver: ")[2] for line in stderr.splitlines()]
+    requests = ["GET /api/v1/namespaces?limit=1: 200", "GET /no%0A/such: 404"]
+    assert [line for line in logged if line.startswith("GET")] == (requests if options else [])
+
+
 def test_a_kubeconfig_with_a_path_stays_and_is_written_anew_by_the_next(tmp_path: Path) -> None:
     path = tmp_path / "kubeconfig"
     for _ in range(2):

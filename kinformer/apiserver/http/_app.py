@@ -3,6 +3,7 @@
 import logging
 from random import Random
 from typing import Final
+from urllib.parse import quote
 
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
@@ -86,22 +87,24 @@ class Application:
         async def send_noted(message: Message) -> None:
             nonlocal is_begun
             is_begun = True
+            if message["type"] == "http.response.start" and _log.isEnabledFor(logging.DEBUG):
+                _log.debug("%s: %d", _asked(scope), message["status"])
             await send(message)
 
         try:
             reply = await self._reply(Request(scope, receive))
             await reply(scope, receive, send_noted)
         except StatusError as error:
-            await refusal(error)(scope, receive, send)
+            await refusal(error)(scope, receive, send_noted)
         except ClientDisconnect:
             return
         except RecursionError:
             if not is_begun:
-                await refusal(bad_request("the object is nested too deeply"))(scope, receive, send)
+                await refusal(bad_request("the object is nested too deeply"))(scope, receive, send_noted)
         except Exception as error:  # noqa: BLE001 -- whatever it is, the client gets an answer
             _log.exception("request failed", extra={"method": scope["method"], "path": scope["path"]})
             if not is_begun:
-                await refusal(internal_error(error))(scope, receive, send)
+                await refusal(internal_error(error))(scope, receive, send_noted)
 
     async def _reply(self, request: Request) -> ASGIApp:
         if self._is_closed:
@@ -176,6 +179,12 @@ class Application:
             return Response(status_code=304, headers=headers)
         media = f"{form.media.value};g=apidiscovery.k8s.io;v={form.version};as={form.view.value}"
         return json_reply(body, form=form, headers={**headers, "Content-Type": media})
+
+
+def _asked(scope: Scope) -> str:
+    """A request for people, in one line whatever is in it."""
+    path, query = quote(scope["path"], safe="/:"), scope.get("query_string", b"").decode("latin-1")
+    return f"{scope['method']} {path}{query and '?'}{query}"
 
 
 def _exists(target: Target, path: ResourcePath) -> bool:
