@@ -5,13 +5,13 @@ Retries are performed here and decided in ``_retry``.
 """
 
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import cache
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from importlib.metadata import PackageNotFoundError, version
 from random import Random
-from typing import Final
+from typing import Final, TypeVar
 from urllib.parse import quote
 
 import anyio
@@ -20,10 +20,12 @@ import tenacity
 
 from kinformer.client._auth import Authentication
 from kinformer.client._calls import Call
+from kinformer.client._chunks import Chunks
 from kinformer.client._config import Config
 from kinformer.client._failures import FAILURES, answer_error, transport_error
 from kinformer.client._proxies import Proxy, proxy_for
 from kinformer.client._rate_limit import RateLimit
+from kinformer.client._receiving import Receiver, Whole, body_of
 from kinformer.client._retry import delay_before, is_worth_retrying
 from kinformer.client._transports import Streaming, transport_for
 from kinformer.client._turns import Turns
@@ -33,6 +35,8 @@ from kinformer.errors import ClosedError, RequestError, TransportError
 from kinformer.hooks import Hooks, RequestFinished
 
 __all__ = ["Http"]
+
+T = TypeVar("T")
 
 _logger: Final = logging.getLogger("kinformer.client")
 
@@ -114,9 +118,23 @@ class Http:
             ApiError: The server refused.
             TransportError: No answer came, or not in time.
         """
+        return await self.receive(call, Whole, retries=retries)
+
+    async def receive(self, call: Call, receiver: Callable[[], Receiver[T]], *, retries: bool = True) -> T:
+        """Make a request and return what a receiver makes of the body of its answer, while that arrives.
+
+        Args:
+            call: What to ask.
+            receiver: Makes one for each try.
+            retries: Whether to try again what is worth it.
+
+        Raises:
+            ApiError: The server refused.
+            TransportError: No answer came, or not in time.
+        """
         await self.take_turn()
         if not retries:
-            return await self._once(call, 1)
+            return await self._once(call, receiver, 1)
         started = self.clock.monotonic()
         tries = tenacity.AsyncRetrying(
             sleep=self._pause,
@@ -127,7 +145,7 @@ class Http:
         try:
             async for attempt in tries:
                 with attempt:
-                    return await self._once(call, attempt.retry_state.attempt_number)
+                    return await self._once(call, receiver, attempt.retry_state.attempt_number)
         except RequestError as error:
             # Its traceback begins here: what lies below is ours and tenacity's, and says nothing to who called.
             raise error.with_traceback(None)  # noqa: B904 -- its own cause stays
@@ -157,23 +175,30 @@ class Http:
         if (waited := self.clock.monotonic() - started) > _LONG_WAIT:
             _logger.debug("waited %.1f s for a turn, since the client has a rate limit", waited)
 
-    async def _once(self, call: Call, attempt: int) -> bytes:
+    async def _once(self, call: Call, receiver: Callable[[], Receiver[T]], attempt: int) -> T:
         pool = self._opened()
-        started, code, response = self.clock.monotonic(), 0, None
+        started, code, response, body = self.clock.monotonic(), 0, None, None
+        wanted, refusal = receiver(), Whole()
         try:
             with self.clock.move_on_after(self._timeout):
-                response = await pool.send(self._built(pool, call))
+                response = await pool.send(self._built(pool, call), stream=True)
+                received = wanted if response.is_success else refusal
+                body = body_of(response)
+                async for chunk in body:
+                    received.feed(chunk)
                 code = response.status_code
         except (*FAILURES, httpx.InvalidURL) as error:
             raise transport_error(call, error, self._proxy) from error
         finally:
+            if response is not None:
+                await self._leave(response, body, is_whole=code != 0)
             self._finished(call, code, started, attempt)
-        if response is None:
+        if response is None or not code:
             raise TransportError(f"{call}: no answer within {self._timeout:g} s")
         self._warnings.take(call.path, response.headers.get_list("warning"))
         if not response.is_success:
-            raise answer_error(call, code, response.content, response.headers, self._proxy)
-        return response.content
+            raise answer_error(call, code, refusal.finish(), response.headers, self._proxy)
+        return wanted.finish()
 
     @asynccontextmanager
     async def _stream(self, call: Call, within: float) -> AsyncGenerator[AsyncIterator[bytes]]:
@@ -190,18 +215,29 @@ class Http:
                 raise TransportError(f"{call}: no answer within {self._timeout:g} s")
             code = response.status_code
             self._warnings.take(call.path, response.headers.get_list("warning"))
-            chunks = _Chunks(call, response, self.clock, started + within, self._proxy)
+            chunks = Chunks(call, response, self.clock, started + within, self._proxy)
             if code != 200:
                 body = await chunks.some(_ERROR_BODY, self._timeout)
                 raise answer_error(call, code, body, response.headers, self._proxy)
             yield chunks
         finally:
             if response is not None:
-                with anyio.CancelScope(shield=True), self.clock.move_on_after(_CLOSE):
-                    if chunks is not None:
-                        await chunks.aclose()
-                    await response.aclose()
+                source, is_whole = (chunks.source, chunks.is_whole) if chunks is not None else (None, False)
+                await self._leave(response, source, is_whole=is_whole)
             self._finished(call, code, started, 1)
+
+    async def _leave(
+        self, response: httpx.Response, body: AsyncIterator[bytes] | None, *, is_whole: bool
+    ) -> None:
+        """Be done with an answer, read or not."""
+        with anyio.CancelScope(shield=True), self.clock.move_on_after(_CLOSE):
+            if isinstance(body, AsyncGenerator):
+                await body.aclose()
+            connection = response.extensions.get("network_stream")
+            if connection is not None and not is_whole and response.http_version != "HTTP/2":
+                # httpcore loses sight of its connection, and leaves it open, where Task.cancel comes while it closes it.
+                await connection.aclose()
+            await response.aclose()
 
     def _opened(self) -> httpx.AsyncClient:
         if self._pool is None:
@@ -245,61 +281,6 @@ class Http:
     def _finished(self, call: Call, code: int, started: float, attempt: int) -> None:
         duration = self.clock.monotonic() - started
         self._hooks.request_finished(RequestFinished(call.method, call.path, code, duration, attempt))
-
-
-class _Chunks:
-    """What arrives, as it arrives, until a moment."""
-
-    def __init__(
-        self, call: Call, response: httpx.Response, clock: Clock, until: float, proxy: Proxy | None
-    ) -> None:
-        self._call = call
-        self._proxy = proxy
-        # Straight from the transport, unless httpx has to unpack it: its own layers cost as much as the reading.
-        is_packed = response.headers.get("content-encoding", "identity") != "identity"
-        assert isinstance(response.stream, httpx.AsyncByteStream)  # noqa: S101 -- an async client's
-        self._source = response.aiter_bytes() if is_packed else aiter(response.stream)
-        self._clock = clock
-        self._until = until
-        self._is_broken = False
-
-    def __aiter__(self) -> AsyncIterator[bytes]:
-        return self
-
-    async def __anext__(self) -> bytes:
-        if self._is_broken:  # the source would say that it has ended, as if the server had ended it
-            raise TransportError(
-                f"{self._call}: the stream broke off earlier, where it failed or a read was cancelled"
-            )
-        try:
-            with self._clock.move_on_after(self._until - self._clock.monotonic()):
-                return await anext(self._source)
-        except StopAsyncIteration:
-            raise
-        except BaseException as error:
-            self._is_broken = True
-            if isinstance(error, FAILURES):
-                raise transport_error(self._call, error, self._proxy) from error
-            raise
-        self._is_broken = True
-        raise TransportError(f"{self._call}: the server has not ended the stream in its time")
-
-    async def some(self, limit: int, timeout: float) -> bytes:
-        """The body, or what could be had of it."""
-        body = bytearray()
-        with self._clock.move_on_after(timeout):
-            try:
-                async for chunk in self._source:
-                    body += chunk
-                    if len(body) >= limit:
-                        break
-            except FAILURES:
-                pass
-        return bytes(body)
-
-    async def aclose(self) -> None:
-        if isinstance(self._source, AsyncGenerator):
-            await self._source.aclose()
 
 
 @cache

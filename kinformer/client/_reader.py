@@ -6,8 +6,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Generic, Self, TypeVar
 
 from kinformer.client._calls import Call, list_params, watch_params
-from kinformer.client._codec import decode_list, decode_record
+from kinformer.client._codec import decode_record
 from kinformer.client._filters import Fields, Labels
+from kinformer.client._listing import ListDecoder
 from kinformer.client._pages import PAGE_SIZE, join, modelled, paginate
 from kinformer.client._target import Target
 from kinformer.client._watch import open_watch
@@ -204,8 +205,9 @@ class ResourceReader(Generic[T]):
         self, target: Target, version: str, version_match: str, limit: int, continue_token: str
     ) -> ObjectList[T]:
         params = target.filters.params | list_params(version, version_match, limit, continue_token)
-        body = await self._send(Call("GET", target.collection(), params))
-        return modelled(decode_list(body, target.objects), self._model)
+        call = Call("GET", target.collection(), params)
+        page = await self._http.receive(call, partial(ListDecoder, target.objects), retries=self._retries)
+        return modelled(page, self._model)
 
     def _decode(self, body: bytes) -> T:
         return Object(decode_record(body, self._target.objects)).decode(self._model)

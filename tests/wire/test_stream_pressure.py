@@ -7,6 +7,7 @@ from time import process_time
 
 import anyio
 import pytest
+from anyio.lowlevel import checkpoint
 
 from kinformer.client import Client
 from kinformer.errors import DecodeError
@@ -89,6 +90,45 @@ async def test_a_large_object_arrives_in_small_pieces_and_in_proportionate_time(
             took.append(process_time() - before)
             assert event.obj.key.name == "a"
         assert took[1] < 5 * took[0] + 0.2, "twice the size, and never four times the work"
+
+
+async def test_a_large_list_is_held_once_and_others_get_their_turns_while_it_arrives() -> None:
+    items = [
+        json.dumps({"metadata": {"name": f"p{number}"}, "data": "x" * 6000}).replace(" ", "")
+        for number in range(100)
+    ]
+    block, count = ",".join(items).encode(), 4_000
+
+    async def reply(asked: Asked, writer: StreamWriter) -> None:
+        writer.write(
+            HEAD + chunk(b'{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"1"},"items":[')
+        )
+        for start in range(0, count, 100):
+            writer.write(chunk((b"," if start else b"") + block))
+            await writer.drain()
+        writer.write(chunk(b"]}") + END)
+
+    turns = 0
+
+    async def count_turns() -> None:
+        nonlocal turns
+        while True:
+            await checkpoint()
+            turns += 1
+
+    async with serving(reply) as server, Client(server.url) as client, anyio.create_task_group() as tasks:
+        tracemalloc.start()
+        try:
+            tasks.start_soon(count_turns)
+            page = await client.resource(PODS).list()
+            tasks.cancel_scope.cancel()
+            _, peak = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+        size = sum(len(obj.raw) for obj in page.items)
+        assert len(page.items) == count
+        assert peak < 1.3 * size + 3 * MB, "the objects, and not their list beside them"
+        assert turns > size / MB, "at least one for each megabyte"
 
 
 async def test_a_line_that_never_ends_is_given_up_at_64_mib() -> None:

@@ -63,9 +63,11 @@ class Script(httpx.AsyncBaseTransport):
     def fail(self, error: Exception) -> None:
         self._answers.append(error)
 
-    def stream(self, code: int = 200, headers: dict[str, str] | None = None) -> Feed:
+    def stream(
+        self, code: int = 200, headers: dict[str, str] | None = None, extensions: dict[str, Any] | None = None
+    ) -> Feed:
         feed = Feed()
-        self._answers.append(httpx.Response(code, stream=feed, headers=headers))
+        self._answers.append(httpx.Response(code, stream=feed, headers=headers, extensions=extensions))
         return feed
 
     @property
