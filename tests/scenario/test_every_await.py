@@ -33,19 +33,16 @@ from tests.scenario.cancelling import (
 from tests.scenario.cancelling.apart import NEVER_WAITS, SHIELDED, matching
 from tests.scenario.cancelling.haste import HastyLoop
 from tests.scenario.cancelling.points import Point, points
-from tests.scenario.cancelling.sweep import Sweep
+from tests.scenario.cancelling.sweep import By, Sweep
 
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """Some works, and how the paths of the files begin that they belong to; where two fit, the longer one holds.
-
-    A quick one is cancelled at each place once, and not once for each way that leads there, since a run takes long.
-    """
+    """Some works, and how the paths of the files begin that they belong to; where two fit, the longer one holds."""
 
     rooms: tuple[str, ...]
     works: tuple[Callable[[Sweep], Awaitable[None]], ...]
-    is_quick: bool = False
+    by: By = "step"
 
 
 STAGES = {
@@ -60,6 +57,7 @@ STAGES = {
             clients.waits,
             clients.odd_answers,
             connections.streams,
+            connections.streams_of_an_open_client,
             connections.secure_streams,
             connections.races,
             connections.credentials,
@@ -98,7 +96,7 @@ STAGES = {
             commands.the_scenes_of_the_demo,
             commands.the_demo,
         ),
-        is_quick=True,
+        by="point",  # since a run takes long
     ),
 }
 
@@ -117,7 +115,7 @@ def test_each_await_of_a_room_is_cancelled_and_leaves_nothing(
     name: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     stage = STAGES[name]
-    sweep = Sweep(*stage.rooms, is_quick=stage.is_quick)
+    sweep = Sweep(*stage.rooms, by=stage.by)
     with caplog.at_level(logging.CRITICAL, "kinformer"), asyncio.Runner(loop_factory=HastyLoop) as runner:
         runner.run(play(stage, sweep))
     own = {point for point in points() if stage_of(point.file) == name}

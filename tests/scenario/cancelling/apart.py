@@ -28,7 +28,7 @@ NEVER_WAITS: Final[Mapping[str, str]] = {
     "client/_client.py, Client.__aenter__: await self._http.open(self._config)": _OPENS,
     "client/_http.py, Http.open: await pool.__aenter__()": _OPENS,
     "client/_stream/_transport.py, StreamTransport.__aenter__: await self._others.__aenter__()": _OPENS,
-    "enter async with httpx.AsyncClient(": _OPENS,
+    "enter async with self._http(": _OPENS,
     "client/_http.py, Http._leave: await body.aclose()": _ITERATORS,
     "client/_discovery.py, _read_each.read: leave async with limit": "giving back a place does not wait",
     "client/_issued.py, IssuedCredentials.authorization: leave async with self._asking": "releasing a lock does not wait",

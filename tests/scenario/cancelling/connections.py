@@ -2,6 +2,7 @@
 
 import json
 import shlex
+from asyncio import StreamReader, StreamWriter
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
@@ -17,13 +18,14 @@ from kinformer.apiserver import ApiServer
 from kinformer.client import Client, Config, Kubeconfig, KubernetesAsyncioSource, Tls
 from kinformer.client._gcp import GcpIssuer
 from kinformer.client._oidc import Oidc, OidcIssuer
+from kinformer.client._program import run_program
 from kinformer.client._stream import StreamTransport
 from kinformer.client._stream._race import Race
 from kinformer.errors import ForbiddenError
 from kinformer.system_clock import SystemClock
 from kinformer.testing import FakeClock
 from tests.certificates import Authority
-from tests.responder import Asked, responding
+from tests.responder import Asked, listening, read_request, responding
 from tests.scenario.cancelling.controllers import kubeconfig
 from tests.scenario.cancelling.sweep import Sweep, processes
 from tests.scenario.cancelling.world import CONFIG_MAPS, PODS
@@ -57,6 +59,32 @@ async def streams(sweep: Sweep) -> None:
                     await client.get(f"{url}/api/v1/namespaces?watch=true&resourceVersion=1000000000000000")
 
         await sweep.of(read)
+
+
+async def streams_of_an_open_client(sweep: Sweep) -> None:
+    """Which leaves no connection to be closed later; the server keeps none either."""
+    async with listening(answer_once) as port, Client(f"http://127.0.0.1:{port}") as client:
+
+        async def speak() -> None:
+            await client.request("GET", "/version")
+            await client.request("POST", "/version", content=b"{}")
+            async with client.resource(PODS).watch() as batches:
+                async for _ in batches:
+                    pass
+            with SystemClock().move_on_after(0.1):
+                await client.request("GET", "/silent")
+
+        await sweep.of(speak)
+
+
+async def answer_once(reader: StreamReader, writer: StreamWriter) -> None:
+    """In three parts, with a turn of the loop between them; or not, as long as the client waits."""
+    if (await read_request(reader, writer)).path == "/silent":
+        await reader.read()
+    for part in (b"HTTP/1.1 200 OK\r\nConnection: close\r\n", b"\r\n", b"{}\n"):
+        writer.write(part)
+        await checkpoint()
+    writer.close()
 
 
 async def secure_streams(sweep: Sweep) -> None:
@@ -130,8 +158,15 @@ async def credentials(sweep: Sweep) -> None:
                 partial(find, lambda: Client(Kubeconfig(path))),
                 ask_gcloud,
                 ask_provider,
+                linger,
             ):
                 await sweep.of(work, held=processes)
+
+
+async def linger() -> None:
+    """A plugin takes too long, and is killed."""
+    clock = SystemClock()
+    assert await run_program(["sleep", "60"], env={}, interactive=False, patience=0.2, clock=clock) is None
 
 
 def forget(*, id_token: str, refresh_token: str) -> None:

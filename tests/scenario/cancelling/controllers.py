@@ -67,6 +67,9 @@ class Reconciled:
 
     def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster
+        self.begin()
+
+    def begin(self) -> None:
         self.calls = count()
         self.has_seen_all = False
 
@@ -93,30 +96,39 @@ class Reconciled:
 async def managers(sweep: Sweep) -> None:
     """Reconcilers that fail in all ways, that are stopped in the middle, and a cache that never fills."""
     async with Cluster(config_map("a"), config_map("b")) as cluster:
+        reconciled = Reconciled(cluster)
+        controller = Controller("c", reconciled, timeout=5.0).watches(CONFIG_MAPS)
+        other = Controller("other", let_be).watches(CONFIG_MAPS)
+        manager = Manager(controller, other, clients=cluster.client, clock=cluster.clock)
+
+        async def stop() -> None:
+            await cluster.until(lambda: reconciled.has_seen_all, timeout=1000.0)
+            await settle()
+            manager.stop()
+            await cluster.advance(1.0)
 
         async def reconcile() -> None:
-            reconciled = Reconciled(cluster)
-            controller = Controller("c", reconciled, timeout=5.0).watches(CONFIG_MAPS)
-            manager = Manager(controller, clients=cluster.client, clock=cluster.clock)
+            """Always the same manager, which may run again whatever became of it."""
+            reconciled.begin()
             async with anyio.create_task_group() as tasks:
-                tasks.start_soon(manager.run)
-                await cluster.until(lambda: reconciled.has_seen_all, timeout=1000.0)
-                await settle()
-                manager.stop()
-                await cluster.advance(1.0)
+                tasks.start_soon(stop)
+                await manager.run()
 
         async def fail() -> None:
             """A part fails before the caches are full."""
-            controller = Controller("c", never_called).watches(WIDGETS)  # which the server does not know
-            manager = Manager(controller, clients=cluster.client, clock=cluster.clock, hooks=Flawed())
+            flawed = Controller("c", never_called).watches(WIDGETS)  # which the server does not know
             try:
-                await manager.run()
+                await Manager(flawed, clients=cluster.client, clock=cluster.clock, hooks=Flawed()).run()
             except LookupError:
                 if has_cancellation():  # both came at once, and a failure goes before
                     raise asyncio.CancelledError from None
 
         for work in (reconcile, fail):
             await sweep.of(work, held=lambda: (cluster.clock.next_timer, cluster.server.app.open_watches))
+
+
+async def let_be(request: Request) -> None:
+    """Nothing to do."""
 
 
 async def never_called(request: Request) -> None:

@@ -152,9 +152,12 @@ class Reflected:
 
     async def reflect(self, delay: float = 100.0) -> None:
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(self.reflector.run)
-            await self.clock.advance(delay)
-            tasks.cancel_scope.cancel()
+            tasks.start_soon(self._end_after, delay, tasks.cancel_scope)
+            await self.reflector.run()
+
+    async def _end_after(self, delay: float, scope: anyio.CancelScope) -> None:
+        await self.clock.advance(delay)
+        scope.cancel()
 
     def held(self) -> object:
         return self.source.open, self.definitions.open, self.clock.next_timer

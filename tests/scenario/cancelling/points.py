@@ -17,6 +17,8 @@ PACKAGE: Final = Path(kinformer.__file__).parent
 _DRIVERS: Final = {"async_generator_asend", "async_generator_athrow", "anext_awaitable", "coroutine_wrapper"}
 """Types of C that stand between two links of a chain, and name what they drive to the garbage collector only."""
 
+_DOUBLES: Final = "../tests/"
+
 Kind: TypeAlias = Literal["await", "for", "enter", "leave"]
 _KINDS: Final[tuple[Kind, ...]] = ("await", "enter", "leave")
 """By the argument of the instruction ``GET_AWAITABLE``."""
@@ -35,6 +37,11 @@ class Point:
     text: str
     number: int
     """1, or more where the same text was in the function before."""
+
+    @property
+    def is_foreign(self) -> bool:
+        """Whether it is none of kinformer's."""
+        return self.file.startswith(_DOUBLES)
 
     def __str__(self) -> str:
         again = f" ({self.number})" if self.number > 1 else ""
@@ -65,12 +72,19 @@ def points() -> dict[Point, int]:
 
 
 def chain(awaitable: Any) -> tuple[Point, ...]:
-    """The points at which something that is suspended waits, from the outermost call to the innermost."""
+    """The points at which something that is suspended waits, from the outermost call to the innermost.
+
+    Below them are places in doubles of these tests, so that a call which waits twice there is told from one that waits
+    once.
+    """
     found: list[Point] = []
     link = awaitable
     while link is not None:
         frame, link = _step(link)
-        if frame is not None and link is not None and (point := _seen.at(frame)):
+        if frame is None or link is None:
+            continue
+        point = _seen.at(frame)
+        if point is not None and (found or not point.is_foreign):
             found.append(point)
     return tuple(found)
 
@@ -109,7 +123,11 @@ _seen: Final = _Seen()
 
 
 def _point_at(code: CodeType, offset: int) -> Point | None:
-    """The point at an offset of some code; none where the code is not ours."""
+    """The point at an offset of some code; none where the code is neither kinformer's nor of these tests."""
+    path = Path(code.co_filename)
+    if path.parent == Path(__file__).parent:
+        line = list(code.co_positions())[offset // 2][0]
+        return Point(f"{_DOUBLES}{path.name}", code.co_qualname, f"line {line}", 1)
     if not code.co_filename.startswith(str(PACKAGE)):
         return None
     kind = _kind_at(code, offset)

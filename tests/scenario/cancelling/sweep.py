@@ -3,11 +3,11 @@
 import asyncio
 import os
 import sys
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from itertools import pairwise
+from itertools import dropwhile, pairwise
 from pathlib import Path
 from typing import Any, Final, Literal, get_args
 
@@ -69,28 +69,41 @@ class Remains:
 
 
 Step = tuple[Point, ...]
-"""A point, or two of which one waits for the other."""
+"""Points of which each waits for the next."""
+
+By = Literal["point", "step", "chain"]
+"""What is to be cancelled once: each point; each two of which one waits for the other; or each way to wait.
+
+The more, the likelier that a state which is not whole is found, and the longer it takes.
+"""
 
 
 class Tried:
-    """The steps of the chains at which something was cancelled, as far as they are in some rooms."""
+    """Where something was cancelled, as far as it is in some rooms."""
 
-    def __init__(self, rooms: tuple[str, ...], *, is_quick: bool) -> None:
+    def __init__(self, rooms: tuple[str, ...], by: By) -> None:
         self._rooms = rooms
-        self._is_quick = is_quick
+        self._by = by
         self._steps: set[Step] = set()
 
     def take(self, waits_at: Chain) -> bool:
-        """Note a chain; whether there was a new step in it."""
-        alone = [(point,) for point in waits_at]
-        steps = {
-            step
-            for step in (alone if self._is_quick else [*pairwise(waits_at), *alone])
-            if any(point.file.startswith(self._rooms) for point in step)
-        }
+        """Note a chain; whether there was something new in it."""
+        steps = {step for step in self._parts(waits_at) if any(map(self._is_own, step))}
         is_new = not steps <= self._steps
         self._steps |= steps
         return is_new
+
+    def _parts(self, waits_at: Chain) -> Iterable[Step]:
+        match self._by:
+            case "point":
+                return ((point,) for point in waits_at)
+            case "step":
+                return (*pairwise(waits_at), waits_at[:1], waits_at[-1:])
+            case "chain":
+                return (tuple(dropwhile(lambda point: not self._is_own(point), waits_at)),)
+
+    def _is_own(self, point: Point) -> bool:
+        return point.file.startswith(self._rooms)
 
 
 def named(callback: Any) -> str:
@@ -105,14 +118,14 @@ class Sweep:
 
     Args:
         rooms: How the paths of the files begin that it is about.
-        is_quick: Whether to cancel at each point once, by whatever way it was reached.
+        by: How thorough to be.
     """
 
-    def __init__(self, *rooms: str, is_quick: bool = False) -> None:
+    def __init__(self, *rooms: str, by: By = "step") -> None:
         self.rooms = rooms
         self.observer = Observer()
-        self._tried = {how: Tried(rooms, is_quick=is_quick) for how in WAYS}
-        self._cleanups = Tried(rooms, is_quick=is_quick)
+        self._tried = {how: Tried(rooms, by) for how in WAYS}
+        self._cleanups = Tried(rooms, by)
         self.cuts = 0
 
     async def of(
