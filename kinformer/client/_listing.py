@@ -17,7 +17,7 @@ import msgspec
 
 from kinformer.client._codec import decode_list, decode_record
 from kinformer.errors import DecodeError
-from kinformer.meta import Object, ObjectList, Resource
+from kinformer.meta import Object, ObjectList, Record, Resource
 
 __all__ = ["ListDecoder"]
 
@@ -40,7 +40,7 @@ class ListDecoder:
     Each object gets bytes of its own, so that keeping one does not keep the page (``pager.ListWithAlloc``).
     """
 
-    __slots__ = ("_buffer", "_head", "_items", "_misses", "_next", "_rejected", "_resource", "_sought")
+    __slots__ = ("_buffer", "_head", "_misses", "_next", "_records", "_rejected", "_resource", "_sought")
 
     def __init__(self, resource: Resource) -> None:
         self._resource: Final = resource
@@ -53,12 +53,12 @@ class ListDecoder:
         self._sought = 0
         """Where in the buffer to go on looking."""
         self._misses = 0
-        self._items: Final[list[Object]] = []
+        self._records: Final[list[Record]] = []  # no handles: the collector visits these, not records
         self._rejected: Final[list[DecodeError]] = []
 
     def __len__(self) -> int:
         """How many objects have been decoded, or rejected, so far."""
-        return len(self._items) + len(self._rejected)
+        return len(self._records) + len(self._rejected)
 
     def feed(self, chunk: bytes) -> None:
         """Take in a chunk, and decode the objects that it completes. Never raises: ``finish`` tells what is wrong."""
@@ -76,7 +76,7 @@ class ListDecoder:
         """
         rest = decode_list(self._head + self._buffer, self._resource)
         return ObjectList(
-            (*self._items, *rest.items),
+            (*map(Object, self._records), *rest.items),
             rest.version,
             rest.continue_token,
             rest.remaining,
@@ -118,7 +118,7 @@ class ListDecoder:
     def _take(self, raw: bytes) -> bool:
         """Decode an item, if these bytes are one."""
         try:
-            self._items.append(Object(decode_record(raw, self._resource)))
+            self._records.append(decode_record(raw, self._resource))
         except DecodeError as error:
             try:
                 _is_json(raw)
