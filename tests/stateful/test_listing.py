@@ -59,8 +59,8 @@ class Listing(RuleBasedStateMachine):
     @precondition(lambda self: not self.is_over)
     @rule(name=NAMES, labels=LABELS, inner=INNER)
     def an_object(self, name: object, labels: object, inner: object) -> None:
-        content = {"metadata": {"name": name, "labels": labels}, "spec": {"x": inner}}
-        content |= {"apiVersion": "v1", "kind": "Pod"}
+        body = {"metadata": {"name": name, "labels": labels}, "spec": {"x": inner}}
+        content: dict[str, object] = {**body, "apiVersion": "v1", "kind": "Pod"}
         order = sorted(content, key=lambda key: (key != self.first, key not in {"apiVersion", "kind"}))
         ordered = {key: content[key] for key in order}
         self.write(json.dumps(ordered, separators=(",", ":"), ensure_ascii=False).encode())
