@@ -35,7 +35,7 @@ class LineSplitter:
             lines[0] = bytes(self._rest)
             self._rest = bytearray()
         self._rest += rest
-        if len(self._rest) > self._limit or any(len(line) > self._limit for line in lines):
+        if max(map(len, (self._rest, *lines))) > self._limit:
             raise DecodeError(f"a line of the watch is longer than {self._limit} bytes")
         return lines
 
