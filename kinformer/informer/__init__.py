@@ -1,12 +1,13 @@
 """One cache and many handlers for each resource."""
 
+from kinformer.informer._admission import MANAGED_FIELDS, Prune, Transform
 from kinformer.informer._factory import Filterable, InformerFactory, Sources
 from kinformer.informer._handlers import Handler, HandlerFunction, Handlers
 from kinformer.informer._informer import CacheOptions, InformerOptions, SharedInformer
-from kinformer.informer._ingest import MANAGED_FIELDS, Prune, Transform
-from kinformer.informer._listener import Registration
 from kinformer.informer._lister import Lister
 from kinformer.informer._notifications import Added, Deleted, Notification, Updated
+from kinformer.informer._registration import Registration
+from kinformer.informer._stats import InformerStats
 
 __all__ = [
     "MANAGED_FIELDS",
@@ -19,6 +20,7 @@ __all__ = [
     "Handlers",
     "InformerFactory",
     "InformerOptions",
+    "InformerStats",
     "Lister",
     "Notification",
     "Prune",

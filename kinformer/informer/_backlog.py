@@ -1,10 +1,13 @@
 """Backlogs: what one handler has not been told yet. Pure.
 
-``InOrder`` keeps everything and has no bound; ``Coalesced`` keeps what a handler needs to end up right, at most two
+Each begins with the content that the handler found, which is expanded only as it is given out. ``InOrder`` keeps
+everything that comes after it and has no bound; ``Coalesced`` keeps what a handler needs to end up right, at most two
 notifications for each key.
 """
 
 from collections import OrderedDict, deque
+from collections.abc import Iterator, Sequence
+from types import MappingProxyType
 from typing import Protocol
 
 import msgspec
@@ -20,11 +23,6 @@ class Waiting(msgspec.Struct, frozen=True, gc=False):
 
     since: float
     notification: Notification[Record]
-
-    @property
-    def is_initial(self) -> bool:
-        """Whether it belongs to what was there when the handler began to look."""
-        return isinstance(self.notification, Added) and self.notification.is_initial
 
     @property
     def key(self) -> ObjectKey:
@@ -47,10 +45,13 @@ class Backlog(Protocol):
     def oldest(self) -> float | None:
         """Since when the next one waits; ``None`` when it is empty."""
 
-    def offer(self, waiting: Waiting) -> None:
-        """Take one more."""
+    def begin(self, content: MappingProxyType[ObjectKey, Record], since: float) -> None:
+        """Take an initial add for each of these records, before anything else; what is given is copied."""
 
-    def pop(self) -> Waiting:
+    def offer(self, waiting: Sequence[Waiting]) -> None:
+        """Take some more."""
+
+    def pop(self) -> Notification[Record]:
         """Give out the next one; ``LookupError`` when it is empty."""
 
     def clear(self) -> None:
@@ -63,109 +64,151 @@ class InOrder:
     """Everything, in order. Unbounded; a deque gives its memory back block by block as it is emptied."""
 
     def __init__(self) -> None:
+        self._content: deque[Record] = deque()
+        self._since = 0.0
         self._waiting: deque[Waiting] = deque()
-        self._initial = 0
 
     @property
     def initial(self) -> int:
         """How many initial adds are in it."""
-        return self._initial
+        return len(self._content)
 
     @property
     def oldest(self) -> float | None:
         """Since when the next one waits; ``None`` when it is empty."""
+        if self._content:
+            return self._since
         return self._waiting[0].since if self._waiting else None
 
-    def offer(self, waiting: Waiting) -> None:
-        """Take one more."""
-        self._waiting.append(waiting)
-        self._initial += waiting.is_initial
+    def begin(self, content: MappingProxyType[ObjectKey, Record], since: float) -> None:
+        """Take an initial add for each of these records, before anything else."""
+        self._content = deque(content.values())
+        self._since = since
 
-    def pop(self) -> Waiting:
+    def offer(self, waiting: Sequence[Waiting]) -> None:
+        """Take some more."""
+        self._waiting.extend(waiting)
+
+    def pop(self) -> Notification[Record]:
         """Give out the next one.
 
         Raises:
             LookupError: There is none.
         """
-        waiting = self._waiting.popleft()
-        self._initial -= waiting.is_initial
-        return waiting
+        if self._content:
+            return Added(self._content.popleft(), is_initial=True)
+        return self._waiting.popleft().notification
 
     def clear(self) -> None:
         """Drop everything."""
+        self._content.clear()
         self._waiting.clear()
-        self._initial = 0
 
     def __len__(self) -> int:
-        return len(self._waiting)
+        return len(self._content) + len(self._waiting)
 
 
 class Coalesced:
-    """For each key what is left of its notifications once they have been merged; keys in order of arrival.
+    """For each key what is left of its notifications once they have been merged.
+
+    First what is left of the initial content, then the other keys in order of arrival.
 
     Invariant: a key has one notification, or a deletion followed by the add of a successor with another uid; no key
     has none. So the bound is twice the number of keys that have changed.
     """
 
     def __init__(self) -> None:
+        self._content: dict[ObjectKey, Record] = {}
+        self._order: Iterator[ObjectKey] = iter(())
+        self._since = 0.0
         self._waiting: OrderedDict[ObjectKey, tuple[Waiting, ...]] = OrderedDict()
         self._length = 0
-        self._initial = 0
 
     @property
     def initial(self) -> int:
         """How many initial adds are in it."""
-        return self._initial
+        return len(self._content)
 
     @property
     def oldest(self) -> float | None:
         """Since when the next one waits; ``None`` when it is empty."""
+        if self._content:
+            return self._since
         return next(iter(self._waiting.values()))[0].since if self._waiting else None
 
-    def offer(self, waiting: Waiting) -> None:
-        """Take one more, merging it into what waits for the same key.
+    def begin(self, content: MappingProxyType[ObjectKey, Record], since: float) -> None:
+        """Take an initial add for each of these records, before anything else."""
+        self._content = content.copy()
+        self._order = iter(tuple(content))
+        self._since = since
+
+    def offer(self, waiting: Sequence[Waiting]) -> None:
+        """Take some more, merging each into what waits for the same key.
 
         Raises:
-            ValueError: It cannot follow what waits, such as an add after an add.
+            ValueError: One cannot follow what waits, such as an add after an add.
         """
-        key = waiting.key
-        before = self._waiting.get(key, ())
-        after = (waiting,) if not before else (*before[:-1], *_merged(before[-1], waiting))
-        if after:
-            self._waiting[key] = after
-        else:
-            del self._waiting[key]
-        self._count(before, -1)
-        self._count(after, +1)
+        for one in waiting:
+            self._merge(one)
 
-    def pop(self) -> Waiting:
+    def pop(self) -> Notification[Record]:
         """Give out the next one; the second one of a key comes right after the first.
 
         Raises:
             LookupError: There is none.
         """
+        if self._content:
+            return Added(self._pop_content(), is_initial=True)
         if not self._waiting:
             raise LookupError("the backlog is empty")
         key, (waiting, *rest) = self._waiting.popitem(last=False)
         if rest:
             self._waiting[key] = tuple(rest)
             self._waiting.move_to_end(key, last=False)
-        elif not self._waiting:
-            self._waiting = OrderedDict()  # an emptied dict keeps the size that it once had
-        self._count((waiting,), -1)
-        return waiting
+        elif not self._waiting:  # emptied, it keeps the size that it once had
+            self._waiting = OrderedDict()
+        self._length -= 1
+        return waiting.notification
 
     def clear(self) -> None:
         """Drop everything."""
+        self._content = {}
+        self._trim()
         self._waiting = OrderedDict()
-        self._length = self._initial = 0
+        self._length = 0
 
     def __len__(self) -> int:
-        return self._length
+        return len(self._content) + self._length
 
-    def _count(self, waiting: tuple[Waiting, ...], sign: int) -> None:
-        self._length += sign * len(waiting)
-        self._initial += sign * sum(one.is_initial for one in waiting)
+    def _pop_content(self) -> Record:
+        record = None
+        while record is None:  # what has been merged away is in the order still
+            record = self._content.pop(next(self._order), None)
+        self._trim()
+        return record
+
+    def _trim(self) -> None:
+        if not self._content:  # emptied, it keeps the size that it once had
+            self._content, self._order = {}, iter(())
+
+    def _merge(self, waiting: Waiting) -> None:
+        key = waiting.key
+        record = self._content.get(key)
+        if record is not None:
+            match merge(Added(record, is_initial=True), waiting.notification):
+                case (Added(new),):
+                    self._content[key] = new
+                case _:
+                    del self._content[key]
+                    self._trim()
+            return
+        before = self._waiting.get(key, ())
+        after = (waiting,) if not before else (*before[:-1], *_merged(before[-1], waiting))
+        self._length += len(after) - len(before)
+        if after:
+            self._waiting[key] = after
+        else:
+            del self._waiting[key]
 
 
 def merge(first: Notification[Record], second: Notification[Record]) -> tuple[Notification[Record], ...]:
@@ -191,6 +234,6 @@ def merge(first: Notification[Record], second: Notification[Record]) -> tuple[No
 
 def _merged(first: Waiting, second: Waiting) -> tuple[Waiting, ...]:
     left = merge(first.notification, second.notification)
-    if left == (first.notification, second.notification):
+    if len(left) == 2:
         return (first, second)
     return tuple(Waiting(first.since, notification) for notification in left)

@@ -14,18 +14,21 @@ from kinformer.client import ResourceClient
 from kinformer.clock import Clock
 from kinformer.errors import ClosedError
 from kinformer.hooks import Hooks, NoHooks, ObjectQuarantined
-from kinformer.informer._backlog import Coalesced, InOrder, Waiting
-from kinformer.informer._digest import digest, is_resync
+from kinformer.informer._admission import MANAGED_FIELDS, Admission, Prune, Transform
+from kinformer.informer._backlog import Coalesced, InOrder
 from kinformer.informer._handlers import Handler, calls_of, name_of
-from kinformer.informer._ingest import MANAGED_FIELDS, Ingest, Prune, Transform
-from kinformer.informer._listener import Listener, Registration
+from kinformer.informer._ingest import Ingest
+from kinformer.informer._listener import Listener
 from kinformer.informer._lister import Lister
-from kinformer.informer._notifications import Added
+from kinformer.informer._pace import PacedSource
+from kinformer.informer._pump import Pump
+from kinformer.informer._registration import Registration
 from kinformer.informer._resync import ResyncPlan
+from kinformer.informer._stats import InformerStats
 from kinformer.informer._views import Views
 from kinformer.meta import ANY, LATEST, Object, Record, is_at_least
 from kinformer.reflector import Ages, Condition, Reflector, Source
-from kinformer.store import BUILTIN_INDEXERS, DeltaFIFO, Indexer, Store, StoreWriter
+from kinformer.store import BUILTIN_INDEXERS, DeltaFIFO, Indexer, InOrderFIFO, Store, StoreWriter
 from kinformer.system_clock import SystemClock
 from kinformer.tasks import open_task_group
 
@@ -68,6 +71,7 @@ class SharedInformer(Generic[T]):
         source: What to read; a ``ResourceClient`` fits.
         model: What listers and handlers give; decoded when asked for or delivered.
         queue: The order in which changes reach the store. ``"delta"``: by key, all pending changes of it at once.
+            ``"in-order"``: as the server told them, across all keys; on a relist deletions come before changes.
         indexers: Index functions by name, besides those by namespace and by owner.
         prune: Cuts bytes out of each object before it is kept; ``None`` keeps all.
         transform: Changes each object, once, before it is kept. An object for which it raises is quarantined: the
@@ -81,7 +85,7 @@ class SharedInformer(Generic[T]):
         hooks: Who hears of what happens.
 
     Raises:
-        ValueError: The queue is not there, the period is negative, or an index name is taken.
+        ValueError: There is no such queue, the period is negative, or an index name is taken.
     """
 
     @overload
@@ -108,11 +112,11 @@ class SharedInformer(Generic[T]):
         random: Random | None = None,
         hooks: Hooks | None = None,
     ) -> None:
-        if queue != "delta":
-            raise ValueError(f"queue={queue!r} is not there yet: leave it at 'delta'")
+        if queue not in {"delta", "in-order"}:
+            raise ValueError(f"queue={queue!r} must be 'delta' or 'in-order'")
         self.name: Final = name or str(source.resource)
         # The reflector has rules of its own for what is tried again; a client that retries too would break its budget.
-        self._source = source.without_retries() if isinstance(source, ResourceClient) else source
+        source = source.without_retries() if isinstance(source, ResourceClient) else source
         self._check_snapshots = check_snapshots
         self._definitions = definitions
         self._clock = clock or SystemClock()
@@ -120,32 +124,30 @@ class SharedInformer(Generic[T]):
         self._hooks = hooks or NoHooks()
         self._writer = StoreWriter(BUILTIN_INDEXERS, index_failed=self._index_failed)
         self._writer.add_indexers(dict(indexers))
-        self._fifo = DeltaFIFO(self._writer.store)
-        self._ingest = Ingest(
-            self._fifo,
+        self._queue = InOrderFIFO() if queue == "in-order" else DeltaFIFO(self.store)
+        self._listeners: dict[Registration, Listener[T]] = {}
+        admit = Admission(self.name, prune=prune, transform=transform, hooks=self._hooks)
+        self._pump = Pump(
+            self._queue,
+            self._writer,
+            self._listeners.values(),
+            admit=admit,
             name=self.name,
-            prune=prune,
-            transform=transform,
-            hooks=self._hooks,
-            changed=self._wake,
-            resync=self._resync,
+            clock=self._clock,
         )
+        self._source = PacedSource(source, self._pump.wait_room)
+        self._ingest = Ingest(self._queue, admit=admit, changed=self._pump.wake, resync=self._resync)
         self._views: Views[T] = Views(model)
         self._plan: ResyncPlan[Listener[T]] = ResyncPlan(resync)
-        self._due: frozenset[Listener[T]] = frozenset()
-        self._listeners: dict[Registration, Listener[T]] = {}
         self._reflector: Reflector | None = None
         self._tasks: TaskGroup | None = None
         self._is_closed = False
-        self._is_synced = False
-        self._queued = anyio.Event()
-        self._moved = anyio.Event()
         self.lister: Final[Lister[T]] = Lister(
             self._writer.store,
             self._views,
             resource=source.resource,
             name=self.name,
-            is_synced=lambda: self._is_synced,
+            is_synced=lambda: self._pump.is_filled,
             hooks=self._hooks,
         )
 
@@ -156,8 +158,8 @@ class SharedInformer(Generic[T]):
 
     @property
     def is_synced(self) -> bool:
-        """Whether a complete list has been in the store; once true it stays so."""
-        return self._is_synced
+        """Whether a complete list is in the store and in the handlers' buffers; once true it stays so."""
+        return self._pump.is_synced
 
     @property
     def is_closed(self) -> bool:
@@ -174,27 +176,51 @@ class SharedInformer(Generic[T]):
         """How long ago an object and a bookmark last arrived; infinite before ``run``."""
         return Ages(math.inf, math.inf) if self._reflector is None else self._reflector.ages
 
+    @property
+    def stats(self) -> InformerStats:
+        """Its numbers at this moment."""
+        return InformerStats(
+            objects=len(self.store),
+            size=self.store.size,
+            queued=len(self._queue),
+            queue_high_water=self._queue.high_water,
+            event_age=self.ages.event,
+            relists=max(self._ingest.lists - 1, 0),
+            watch_restarts=max(self._source.watches - 1, 0),
+        )
+
     async def wait_synced(self) -> None:
         """Wait for the first complete list.
 
         Raises:
             ClosedError: The informer ended before that.
         """
-        while not self._is_synced:
+        while not self.is_synced:
             await self._wait_moved("synced")
 
-    async def wait_for(self, version: str) -> None:
+    async def wait_for(self, version: str, *, timeout: float = math.inf) -> None:
         """Wait until the store is at least as new as ``version`` of the same resource.
 
         A version of an object that this informer's selectors leave out is reached by a later event or bookmark.
         Where versions cannot be compared, the store must be at exactly this one, which a fast stream may skip.
 
+        Args:
+            version: As the server gave it, for example with what was just written.
+            timeout: Seconds.
+
         Raises:
             ClosedError: The informer ended before that.
+            TimeoutError: The time ran out.
         """
-        await self.wait_synced()
-        while version not in {ANY, LATEST} and not _has_reached(self.store.version, version):
-            await self._wait_moved(f"at version {version}")
+        with self._clock.move_on_after(timeout) as scope:
+            await self.wait_synced()
+            while version not in {ANY, LATEST} and not _has_reached(self.store.version, version):
+                await self._wait_moved(f"at version {version}")
+        if scope.cancelled_caught:
+            found = f"at version {self.store.version}" if self.is_synced else "not synced"
+            raise TimeoutError(
+                f"informer {self.name} is {found} after {timeout:g} s, and not at version {version}"
+            )
 
     def add_indexers(self, indexers: Mapping[str, Indexer]) -> None:
         """Add indexes at any time; they cover what is stored already.
@@ -242,11 +268,11 @@ class SharedInformer(Generic[T]):
         now = self._clock.monotonic()
         self._plan.add(listener, resync, now)
         registration = Registration(listener)
-        # From here on no await: what is in the store is offered now, and whatever changes it later is offered then.
+        # From here on no await: it is told of what is in the store now, and of whatever changes that later.
         self._listeners[registration] = listener
-        for record in self.store:
-            listener.offer(Waiting(now, Added(record, is_initial=True)))
-        if self._is_synced:
+        if self._pump.is_filled:
+            listener.begin(self.store.content, now)
+        if self._pump.is_synced:
             listener.source_synced()
         if self._tasks is not None:
             self._tasks.start_soon(listener.run, name=f"{self.name}: {listener.name}")
@@ -296,7 +322,7 @@ class SharedInformer(Generic[T]):
                 self._tasks = tasks
                 for listener in self._listeners.values():
                     tasks.start_soon(listener.run, name=f"{self.name}: {listener.name}")
-                tasks.start_soon(self._pump)
+                tasks.start_soon(self._pump.run)
                 tasks.start_soon(self._announce, task_status)
                 tasks.start_soon(self._reflector.run)
         finally:
@@ -308,54 +334,20 @@ class SharedInformer(Generic[T]):
             await self.wait_synced()
             task_status.started()
 
-    async def _pump(self) -> None:
-        while True:
-            self._queued = anyio.Event()
-            self._digest()
-            await self._queued.wait()
-
-    def _digest(self) -> None:
-        """Move everything that is queued into the store, then tell. Readers see nothing in between: no await here."""
-        now = self._clock.monotonic()
-        waiting = []
-        while self._fifo:
-            waiting += [Waiting(now, told) for told in digest(self._fifo.pop(), self._writer)]
-        self._writer.publish(self._fifo.version)
-        everybody = tuple(self._listeners.values())
-        for one in waiting:
-            for listener in self._due if is_resync(one.notification) else everybody:
-                listener.offer(one)
-        self._due = frozenset()
-        if self._fifo.has_synced and not self._is_synced:
-            self._is_synced = True
-            for listener in everybody:
-                listener.source_synced()
-        self._announce_move()
-
     def _resync(self) -> None:
-        self._due |= self._plan.due(self._clock.monotonic())
-        if self._due:
-            self._fifo.resync()
-            self._wake()
-
-    def _wake(self) -> None:
-        self._queued.set()
-
-    def _announce_move(self) -> None:
-        self._moved.set()
-        self._moved = anyio.Event()
+        self._pump.resync(self._plan.due(self._clock.monotonic()))
 
     async def _wait_moved(self, goal: str) -> None:
         if self._is_closed:
             raise ClosedError(f"informer {self.name} ended before it was {goal}")
-        await self._moved.wait()
+        await self._pump.wait_moved()
 
     def _end(self) -> None:
         self._is_closed = True
         for registration in tuple(self._listeners):
             self.remove_handler(registration)
         self._views.forget()
-        self._announce_move()
+        self._pump.announce()
 
     def _index_failed(self, index: str, record: Record, error: Exception) -> None:
         _log.error("%s: index %r failed for %s", self.name, index, record.key, exc_info=error)

@@ -1,7 +1,8 @@
 """Listener: one handler, what it has not been told yet, and the task that tells it."""
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Final, Generic, TypeVar
 
 import anyio
@@ -13,10 +14,10 @@ from kinformer.hooks import HandlerFailed, HandlerLagging, Hooks, ObjectQuaranti
 from kinformer.informer._backlog import Backlog, Waiting
 from kinformer.informer._handlers import Call
 from kinformer.informer._notifications import Notification
-from kinformer.meta import Record
+from kinformer.meta import ObjectKey, Record
 from kinformer.tasks import has_cancellation, shed_cancellation
 
-__all__ = ["Listener", "Registration"]
+__all__ = ["Listener"]
 
 T_co = TypeVar("T_co", covariant=True)
 
@@ -38,8 +39,8 @@ _TURN_TIME: Final = 0.005
 class Listener(Generic[T_co]):
     """One handler and its backlog.
 
-    ``offer`` never waits, so a slow handler delays only itself. ``run`` tells the handler one notification after the
-    other, from one task. A call that raises is logged and counted, and that notification is over.
+    ``begin`` and ``offer`` never wait, so a slow handler delays only itself. ``run`` tells the handler one notification
+    after the other, from one task. A call that raises is logged and counted, and that notification is over.
 
     Invariant: ``is_synced`` is true only once the informer is synced and every initial add has been told.
     """
@@ -68,6 +69,8 @@ class Listener(Generic[T_co]):
         self._is_lagging = False
         self._woken = anyio.Event()
         self._settled = anyio.Event()
+        self._ended = anyio.Event()
+        self._task: int | None = None
         self.is_synced = False
         self.high_water = 0
         self.delivered = 0
@@ -84,14 +87,18 @@ class Listener(Generic[T_co]):
         oldest = self._backlog.oldest
         return 0.0 if oldest is None else self._clock.monotonic() - oldest
 
-    def offer(self, waiting: Waiting) -> None:
-        """Take one more notification; after ``close`` it is dropped."""
-        if self._is_closed:
-            return
-        self._backlog.offer(waiting)
-        self.high_water = max(self.high_water, len(self._backlog))
-        self._settle()  # merging may have taken the last initial add away
-        self._woken.set()
+    def begin(self, content: MappingProxyType[ObjectKey, Record], since: float) -> None:
+        """Take an initial add for each of these records, before anything else is offered."""
+        if not self._is_closed:
+            self._backlog.begin(content, since)
+            self._grown()
+
+    def offer(self, waiting: Sequence[Waiting]) -> None:
+        """Take some more notifications; after ``close`` they are dropped."""
+        if not self._is_closed:
+            self._backlog.offer(waiting)
+            self._grown()
+            self._settle()  # merging may have taken the last initial add away
 
     def source_synced(self) -> None:
         """Learn that all initial adds have been offered."""
@@ -104,6 +111,8 @@ class Listener(Generic[T_co]):
         self._backlog.clear()
         self._woken.set()
         self._settled.set()
+        if self._task is None:
+            self._ended.set()
 
     async def wait_synced(self) -> None:
         """Wait until every initial add has been told.
@@ -115,15 +124,29 @@ class Listener(Generic[T_co]):
         if not self.is_synced:
             raise ClosedError(f"handler {self.name!r} of {self._informer} was removed before it was synced")
 
+    async def wait_ended(self) -> None:
+        """Wait until it is closed, and the call that was going on has come to its end.
+
+        Raises:
+            RuntimeError: The handler itself asks; it would wait for its own call.
+        """
+        if self._is_telling and anyio.get_current_task().id == self._task:
+            raise RuntimeError(f"handler {self.name!r} of {self._informer} cannot wait for its own end")
+        await self._ended.wait()
+
     async def run(self) -> None:
         """Tell the handler until closed. Cancelled in a call, it leaves that call's notification behind."""
-        while not self._is_closed:
-            if self._backlog:
-                await self._turn()
-                await checkpoint()
-            else:
-                self._woken = anyio.Event()
-                await self._woken.wait()
+        self._task = anyio.get_current_task().id
+        try:
+            while not self._is_closed:
+                if self._backlog:
+                    await self._turn()
+                    await checkpoint()
+                else:
+                    self._woken = anyio.Event()
+                    await self._woken.wait()
+        finally:
+            self._ended.set()
 
     async def _turn(self) -> None:
         end = self._clock.monotonic() + _TURN_TIME
@@ -132,7 +155,7 @@ class Listener(Generic[T_co]):
                 return
             self._is_telling = True
             started = self._clock.monotonic()
-            await self._tell(self._backlog.pop().notification)
+            await self._tell(self._backlog.pop())
             ended = self._clock.monotonic()
             self._is_telling = False
             self._settle()
@@ -168,6 +191,10 @@ class Listener(Generic[T_co]):
         _log.error("%s: handler %s failed", self._informer, self.name, exc_info=error)
         self._hooks.handler_failed(HandlerFailed(self._informer, self.name, error))
 
+    def _grown(self) -> None:
+        self.high_water = max(self.high_water, len(self._backlog))
+        self._woken.set()
+
     def _settle(self) -> None:
         if (
             self._is_source_synced
@@ -193,58 +220,3 @@ class Listener(Generic[T_co]):
                 duration,
             )
             self._hooks.handler_lagging(HandlerLagging(self._informer, self.name, backlog, duration))
-
-
-class Registration:
-    """A handler's place at an informer: how it is doing, and what to remove it by."""
-
-    __slots__ = ("_listener",)
-
-    def __init__(self, listener: Listener[object]) -> None:
-        self._listener: Listener[object] = listener
-
-    @property
-    def name(self) -> str:
-        """The handler's name in logs and metrics."""
-        return self._listener.name
-
-    @property
-    def is_synced(self) -> bool:
-        """Whether the handler has been told of everything that was there when it was added; once true it stays so."""
-        return self._listener.is_synced
-
-    async def wait_synced(self) -> None:
-        """Wait for ``is_synced``. A call that failed counts as told.
-
-        Raises:
-            ClosedError: The handler was removed, or the informer ended, before that.
-        """
-        await self._listener.wait_synced()
-
-    @property
-    def backlog(self) -> int:
-        """How many notifications wait for the handler."""
-        return self._listener.backlog
-
-    @property
-    def high_water(self) -> int:
-        """The largest backlog so far."""
-        return self._listener.high_water
-
-    @property
-    def oldest_age(self) -> float:
-        """For how many seconds the next notification has waited; 0 when none waits."""
-        return self._listener.oldest_age
-
-    @property
-    def delivered(self) -> int:
-        """How many calls have come to a good end."""
-        return self._listener.delivered
-
-    @property
-    def failures(self) -> int:
-        """How many notifications were lost: the call raised, or the object did not fit the model."""
-        return self._listener.failures
-
-    def __repr__(self) -> str:
-        return f"<handler {self.name}: {self.backlog} waiting, {self.delivered} told, {self.failures} lost>"

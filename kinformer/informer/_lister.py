@@ -1,6 +1,6 @@
 """Lister: reading an informer's store, as objects of its model."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final, Generic, TypeVar
 
 from kinformer.errors import DecodeError, NotSyncedError
@@ -70,6 +70,15 @@ class Lister(Generic[T]):
             records = (record for record in records if selector.matches(record.metadata.labels))
         return tuple(self._made(records))
 
+    def by_namespace(self, namespace: str) -> tuple[T, ...]:
+        """The objects of one namespace, as ``list(namespace=...)`` gives them.
+
+        Raises:
+            ValueError: The resource has no namespaces.
+            NotSyncedError: It is too early to tell.
+        """
+        return self.list(namespace=namespace)
+
     def by_index(self, name: str, value: str) -> tuple[T, ...]:
         """The objects that the index ``name`` finds under ``value``.
 
@@ -78,6 +87,17 @@ class Lister(Generic[T]):
             NotSyncedError: It is too early to tell.
         """
         return tuple(self._made(self._content.by_index(name, value)))
+
+    def by_indexes(self, values: Mapping[str, str]) -> tuple[T, ...]:
+        """The objects that each of several indexes finds under its value, such as ``{"node": "n1", "namespace": "a"}``.
+
+        Costs as much as the index that finds fewest. All objects where no index is named.
+
+        Raises:
+            LookupError: The informer has no such index.
+            NotSyncedError: It is too early to tell.
+        """
+        return tuple(self._made(self._content.by_indexes(values)))
 
     def by_owner(self, uid: str) -> tuple[T, ...]:
         """The objects that have the object of this uid among their owners.

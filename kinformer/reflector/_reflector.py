@@ -1,6 +1,6 @@
 """Reflector: keep a sink equal to a source for as long as it runs. The shell around ``_machine``."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from random import Random
 from typing import Final, assert_never
@@ -11,7 +11,7 @@ from anyio.abc import TaskStatus
 from kinformer.clock import Clock
 from kinformer.errors import DecodeError, TransportError
 from kinformer.hooks import Hooks, NoHooks
-from kinformer.meta import ANY, ObjectKey
+from kinformer.meta import ANY, ObjectKey, WatchEvent
 from kinformer.reflector._backoff import Backoff, Openings
 from kinformer.reflector._conditions import Condition
 from kinformer.reflector._consistency import ConsistencyDetector
@@ -282,11 +282,7 @@ class Reflector:
                     silence.hear()
                     delay.hear()
                     count, bookmarks = reception.count, reception.bookmarks
-                    for effect in reception.take(batch):
-                        if isinstance(effect, Broken):
-                            failure = effect.error
-                        else:
-                            self._carry_out(effect, began)
+                    failure = self._take(reception, batch, began)
                     self._beat(reception.count - count, reception.bookmarks - bookmarks)
                     if failure is not None:
                         break
@@ -306,8 +302,19 @@ class Reflector:
             self._report.watched(reception.count, self._version, began=began)
         return Closed()
 
+    def _take(self, reception: Reception, batch: Sequence[WatchEvent], began: float) -> Exception | None:
+        """Do what a batch asks for, and say what has broken the stream.
+
+        No effect outlives this call: a snapshot of a large kind must be gone before the next batch comes.
+        """
+        for effect in reception.take(batch):
+            if isinstance(effect, Broken):
+                return effect.error
+            self._carry_out(effect, began)
+        return None
+
     def _carry_out(self, effect: Snapshot | Changes | Rejected, began: float) -> None:
-        """Do what a batch asks for. Synchronous, so that no cancellation finds it half done."""
+        """Do what an effect asks for. Synchronous, so that no cancellation finds it half done."""
         match effect:
             case Snapshot():
                 self._replace(effect, began)

@@ -1,7 +1,9 @@
-"""What we hold in memory: store, indexers, delta FIFO. Pure: nothing here waits."""
+"""What we hold in memory: store, indexers, delta queues. Pure: nothing here waits."""
 
-from kinformer.store._delta_fifo import DeltaFIFO, Popped
-from kinformer.store._deltas import Change, Delta, Tombstone
+from kinformer.store._content import IndexFailure
+from kinformer.store._delta_fifo import DeltaFIFO
+from kinformer.store._deltas import Change, Delta, Difference, Removed, Stored, Tombstone
+from kinformer.store._in_order_fifo import InOrderFIFO
 from kinformer.store._indexer import (
     BUILTIN_INDEXERS,
     NAMESPACE_INDEX,
@@ -10,7 +12,10 @@ from kinformer.store._indexer import (
     by_namespace,
     by_owner_uid,
 )
-from kinformer.store._store import IndexFailure, Store, StoreWriter
+from kinformer.store._queue import DeltaQueue, Item, Replacement, Resync
+from kinformer.store._relist import Relist
+from kinformer.store._store import Store
+from kinformer.store._writer import StoreWriter
 
 __all__ = [
     "BUILTIN_INDEXERS",
@@ -19,11 +24,19 @@ __all__ = [
     "Change",
     "Delta",
     "DeltaFIFO",
+    "DeltaQueue",
+    "Difference",
+    "InOrderFIFO",
     "IndexFailure",
     "Indexer",
-    "Popped",
+    "Item",
+    "Relist",
+    "Removed",
+    "Replacement",
+    "Resync",
     "Store",
     "StoreWriter",
+    "Stored",
     "Tombstone",
     "by_namespace",
     "by_owner_uid",

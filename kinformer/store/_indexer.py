@@ -36,45 +36,51 @@ BUILTIN_INDEXERS: Final[Mapping[str, Indexer]] = {NAMESPACE_INDEX: by_namespace,
 """What every informer's store is indexed by."""
 
 
-class Index:
-    """One index: which keys have which values.
+Values: TypeAlias = str | tuple[str, ...]
+"""What a key is found under in one index. A single value stands for itself, which saves a tuple for each object."""
 
-    Invariant: ``keys`` and ``values`` hold the same pairs, and neither holds an empty entry. The values of a key are
-    remembered and not asked for again, so a function that changes its mind leaves nothing behind.
+
+class Index:
+    """One index: which keys are found under a value.
+
+    What a key is found under is remembered by the content that the index belongs to.
+
+    Invariant: no value is without a key.
     """
 
-    __slots__ = ("function", "keys", "values")
+    __slots__ = ("function", "keys")
 
     def __init__(self, function: Indexer) -> None:
         self.function: Final = function
-        self.keys: dict[str, dict[ObjectKey, None]] = {}
-        self.values: dict[ObjectKey, tuple[str, ...]] = {}
+        self.keys: Final[dict[str, dict[ObjectKey, None]]] = {}
 
-    def values_of(self, record: Record) -> tuple[str, ...]:
+    def values_of(self, record: Record) -> Values:
         """Ask the index function.
 
         Raises:
             TypeError: It gave one string instead of several, which would be taken letter by letter.
             Exception: Whatever the function raises.
         """
-        values = self.function(record)
-        if isinstance(values, str):
-            raise TypeError(f"an index function gives an iterable of values, not the one string {values!r}")
-        return tuple(dict.fromkeys(values))
+        given = self.function(record)
+        if isinstance(given, str):
+            raise TypeError(f"an index function gives an iterable of values, not the one string {given!r}")
+        values = tuple(dict.fromkeys(given))
+        return values[0] if len(values) == 1 else values
 
-    def set(self, key: ObjectKey, values: tuple[str, ...]) -> None:
-        """Let ``key`` be found under these values, and under no other."""
-        old = self.values.get(key, ())
-        if values == old:
-            return
-        for value in old:
+    def move(self, key: ObjectKey, old: Values, new: Values) -> None:
+        """Let ``key``, which is found under ``old``, be found under ``new`` and under nothing else."""
+        for value in _each(old):
             found = self.keys[value]
             del found[key]
             if not found:
                 del self.keys[value]
-        for value in values:
-            self.keys.setdefault(value, {})[key] = None
-        if values:
-            self.values[key] = values
-        else:
-            del self.values[key]
+        for value in _each(new):
+            keys = self.keys.get(value)
+            if keys is None:
+                self.keys[value] = {key: None}
+            else:
+                keys[key] = None
+
+
+def _each(values: Values) -> tuple[str, ...]:
+    return (values,) if isinstance(values, str) else values

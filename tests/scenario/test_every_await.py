@@ -26,6 +26,7 @@ from tests.scenario.cancelling import (
     controllers,
     doubles,
     pipeline,
+    pumps,
     requests,
     server,
     sockets,
@@ -49,7 +50,7 @@ STAGES = {
     "floors": Stage(("tasks", "system_clock"), (pipeline.floors,)),
     "queues": Stage(("workqueue/",), (controllers.queues,)),
     "reflectors": Stage(("reflector/",), (pipeline.reflectors,)),
-    "informers": Stage(("informer/",), (pipeline.informers, pipeline.factories)),
+    "informers": Stage(("informer/",), (pipeline.informers, pipeline.factories, pumps.parts_of_informers)),
     "clients": Stage(
         ("client/",),
         (

@@ -5,9 +5,11 @@ from collections import Counter
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from random import Random
+from typing import ClassVar, Literal
 
 import anyio
 import msgspec
+from anyio.lowlevel import checkpoint
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
@@ -20,6 +22,8 @@ from kinformer.testing import FakeClock, settle
 PODS = Resource.builtin("Pod")
 NAMES = st.sampled_from("abcd")
 PERIOD = 7.0
+CROWD = [f"crowd-{number}" for number in range(40)]
+"""Objects that make a relist take several slices; they change all at once."""
 
 
 class Server:
@@ -33,6 +37,9 @@ class Server:
         self.history: list[WatchEvent] = []
         self.forgotten = 0
         self.cuts = 0
+        self.gate = anyio.Event()
+        """Lists wait for it, so that somebody may be there to look when one comes."""
+        self.gate.set()
         self.moved = anyio.Event()
 
     def write(self, kind: EventType, name: str, uid: str) -> None:
@@ -44,6 +51,11 @@ class Server:
         else:
             self.content[name] = record
         self.history.append(WatchEvent(kind, record, str(self.version)))
+
+    def stir(self) -> None:
+        for name in CROWD:
+            kind = EventType.MODIFIED if name in self.content else EventType.ADDED
+            self.write(kind, name, name)
 
     def publish(self) -> None:
         self.moved.set()
@@ -69,6 +81,7 @@ class Server:
     async def stream(self, at: int, *, initial_events: bool) -> AsyncGenerator[Sequence[WatchEvent], None]:
         cuts = self.cuts
         if initial_events:
+            await self.gate.wait()
             at = self.version
             yield [
                 *(
@@ -114,8 +127,18 @@ class View:
         await self.gate.wait()
 
 
+def by_version(record: Record) -> list[str]:
+    return [record.metadata.resource_version]
+
+
 class InformerMachine(RuleBasedStateMachine):
-    """Writes, cuts, forgotten history, passing time, handlers that come, go and dawdle."""
+    """Writes, cuts, forgotten history, passing time, handlers that come, go and dawdle, all of it in the middle of things.
+
+    ``look`` takes a few turns of the event loop, so that what comes next may find a list half in the store or half
+    told.
+    """
+
+    queue: ClassVar[Literal["delta", "in-order"]]
 
     def __init__(self) -> None:
         super().__init__()
@@ -125,7 +148,10 @@ class InformerMachine(RuleBasedStateMachine):
 
     async def begin(self) -> None:
         self.server = Server()
-        self.informer = SharedInformer(self.server, clock=self.clock, random=Random(1), resync=PERIOD)
+        self.server.stir()
+        self.informer = SharedInformer(
+            self.server, queue=self.queue, clock=self.clock, random=Random(1), resync=PERIOD
+        )
         self.views: dict[Registration, View] = {}
         self.uids = 0
         self.task = asyncio.get_running_loop().create_task(self.informer.run())
@@ -153,6 +179,25 @@ class InformerMachine(RuleBasedStateMachine):
     def rest(self) -> None:
         self.go_on()
 
+    @rule(turns=st.integers(1, 12))
+    def look(self, turns: int) -> None:
+        self.runner.run(self.take_turns(turns))
+
+    async def take_turns(self, turns: int) -> None:
+        for _ in range(turns):
+            await checkpoint()
+
+    @rule()
+    def stir(self) -> None:
+        self.server.stir()
+        self.server.publish()
+
+    @rule()
+    def index(self) -> None:
+        name = f"by-version-{len(self.informer.store.index_names)}"
+        if len(self.informer.store.index_names) < 4:
+            self.informer.add_indexers({name: by_version})
+
     @rule(seconds=st.sampled_from([1.0, 8.0, 40.0]))
     def pass_time(self, seconds: float) -> None:
         self.go_on(seconds)
@@ -175,6 +220,25 @@ class InformerMachine(RuleBasedStateMachine):
             self.server.write(EventType.ADDED, name, f"u{self.uids}")
         self.cut(is_forgotten=True)
         self.go_on(40)
+
+    @rule(
+        names=st.sets(NAMES, min_size=1),
+        turns=st.integers(1, 20),
+        joins=st.booleans(),
+        coalesce=st.booleans(),
+    )
+    def see_half_a_list(self, names: set[str], turns: int, joins: bool, coalesce: bool) -> None:
+        """Everything changes unseen; then a list comes, and we look before it is in the store, or told, or cleared up."""
+        self.runner.run(self.hold())
+        self.server.stir()
+        self.recreate_unseen(names)
+        self.server.gate.set()
+        self.look(turns)
+        if joins:
+            self.join(coalesce, is_slow=False, resync=None)
+
+    async def hold(self) -> None:
+        self.server.gate = anyio.Event()
 
     @rule(coalesce=st.booleans(), is_slow=st.booleans(), resync=st.sampled_from([None, 0.0, 30.0]))
     def join(self, coalesce: bool, is_slow: bool, resync: float | None) -> None:
@@ -207,6 +271,15 @@ class InformerMachine(RuleBasedStateMachine):
         assert [registration for registration in self.views if registration.failures] == []
 
     @invariant()
+    def every_index_finds_what_a_scan_would(self) -> None:
+        store = self.informer.store
+        for name in store.index_names:
+            if name.startswith("by-version"):
+                found = {version: len(store.by_index(name, version)) for version in store.index_values(name)}
+                versions = [record.metadata.resource_version for record in store]
+                assert found == {version: versions.count(version) for version in versions}
+
+    @invariant()
     def who_is_synced_was_told_all_there_was(self) -> None:
         for registration, view in self.views.items():
             assert not registration.is_synced or (self.informer.is_synced and not view.owed)
@@ -222,6 +295,7 @@ class InformerMachine(RuleBasedStateMachine):
         try:
             for view in self.views.values():
                 view.gate.set()
+            self.server.gate.set()
             self.server.publish()
             self.go_on(300)
             self.nobody_was_told_nonsense()
@@ -245,5 +319,15 @@ class InformerMachine(RuleBasedStateMachine):
         assert len(anyio.get_running_tasks()) == 1
 
 
-InformerMachine.TestCase.settings = settings(max_examples=60, stateful_step_count=25, deadline=None)
-TestInformer = InformerMachine.TestCase
+class DeltaMachine(InformerMachine):
+    queue = "delta"
+
+
+class InOrderMachine(InformerMachine):
+    queue = "in-order"
+
+
+TestDelta = DeltaMachine.TestCase
+TestInOrder = InOrderMachine.TestCase
+TestDelta.settings = settings(max_examples=20, stateful_step_count=25, deadline=None)
+TestInOrder.settings = settings(max_examples=20, stateful_step_count=25, deadline=None)

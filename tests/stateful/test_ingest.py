@@ -1,4 +1,4 @@
-"""Ingest and digest: whatever comes in, however it is taken, ends as what the plainest cache would hold."""
+"""Ingest, queue, store and digest: whatever comes in, however it is taken, ends as what the plainest cache would hold."""
 
 import logging
 from typing import Any
@@ -11,10 +11,11 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from kinformer.hooks import NoHooks, ObjectQuarantined
 from kinformer.informer import MANAGED_FIELDS, Added, Deleted, Notification, Updated
-from kinformer.informer._digest import digest, is_resync
+from kinformer.informer._admission import Admission
+from kinformer.informer._digest import told_of
 from kinformer.informer._ingest import Ingest
 from kinformer.meta import EventType, ObjectKey, Record, Resource, WatchEvent
-from kinformer.store import Change, DeltaFIFO, StoreWriter
+from kinformer.store import DeltaFIFO, DeltaQueue, InOrderFIFO, Replacement, Resync, StoreWriter
 
 PODS = Resource.builtin("Pod")
 NAMES = st.sampled_from("abc")
@@ -41,8 +42,8 @@ class IngestMachine(RuleBasedStateMachine):
     The model is a dict of what is kept of each name: the newest state that could be transformed.
     """
 
-    @initialize(has_versions=st.booleans())
-    def begin(self, has_versions: bool) -> None:
+    @initialize(has_versions=st.booleans(), is_in_order=st.booleans())
+    def begin(self, has_versions: bool, is_in_order: bool) -> None:
         self.has_versions = has_versions
         self.writes = 0
         self.world: dict[str, tuple[State, bool]] = {}  # with whether it can be transformed
@@ -56,15 +57,12 @@ class IngestMachine(RuleBasedStateMachine):
         self.published = ""
         self.hooks = Quarantine()
         self.writer = StoreWriter()
-        self.fifo = DeltaFIFO(self.writer.store)
+        self.queue: DeltaQueue = InOrderFIFO() if is_in_order else DeltaFIFO(self.writer.store)
+        self.admit_record = Admission(
+            "pods", prune=MANAGED_FIELDS, transform=self.transform, hooks=self.hooks
+        )
         self.ingest = Ingest(
-            self.fifo,
-            name="pods",
-            prune=MANAGED_FIELDS,
-            transform=self.transform,
-            hooks=self.hooks,
-            changed=self.change,
-            resync=self.fifo.resync,
+            self.queue, admit=self.admit_record, changed=self.change, resync=self.queue.resync
         )
 
     def change(self) -> None:
@@ -155,16 +153,33 @@ class IngestMachine(RuleBasedStateMachine):
     def resync(self) -> None:
         self.ingest.resync()
 
-    @precondition(lambda self: self.fifo)
+    @precondition(lambda self: self.queue)
     @rule()
     def take_one(self) -> None:
-        """Store and handlers move on by one key; the handlers believe what they are told."""
-        popped = self.fifo.pop()
-        for told in digest(popped, self.writer):
-            self.replay(told)
-            assert not isinstance(told, Added) or told.is_initial == popped.is_initial
-            if is_resync(told):
-                assert popped.deltas[0].change is Change.SYNC
+        """Store and handlers move on by one thing; the handlers believe what they are told."""
+        match self.queue.pop():
+            case Replacement() as replacement:
+                relist = self.writer.relist(replacement, self.admit_record)
+                while not relist.is_filled:
+                    relist.fill(1)
+                relist.swap()
+                differences = relist.differences(100)
+                if relist.is_first:
+                    assert differences == []
+                    self.told = dict(self.writer.store.content)
+                for difference in differences:
+                    for told in told_of(difference):
+                        self.replay(told)
+            case Resync():
+                for record in self.writer.store:
+                    assert self.told[record.key] is record
+            case deltas:
+                for delta in deltas:
+                    changed = self.writer.apply(delta)
+                    for told in () if changed is None else told_of(changed):
+                        self.replay(told)
+        self.queue.done()
+        self.writer.publish(self.queue.version)
         assert self.told == {record.key: record for record in self.writer.store}
 
     def replay(self, told: Notification[Record]) -> None:
@@ -175,30 +190,32 @@ class IngestMachine(RuleBasedStateMachine):
             case Updated(old, new):
                 assert self.told[new.key] is old
                 assert old.metadata.uid == new.metadata.uid
-                assert is_resync(told) or old.raw != new.raw
+                assert old.raw != new.raw
                 self.told[new.key] = new
             case Deleted(obj):
                 assert self.told.pop(obj.key).metadata.uid == obj.metadata.uid
 
     @invariant()
-    def the_newest_of_each_name_is_what_the_model_keeps(self) -> None:
-        found = {name: self.fifo.newest(ObjectKey("n", name)) for name in "abc"}
-        assert {name: state_of(record) for name, record in found.items() if record is not None} == self.kept
+    def once_nothing_waits_the_store_has_what_is_kept(self) -> None:
+        if not self.queue:
+            assert {key.name: state_of(record) for key, record in self.told.items()} == self.kept
+            assert self.queue.version == self.published
 
     @invariant()
     def each_state_is_transformed_once_and_whoever_fails_is_named(self) -> None:
-        assert self.transforms == self.expected_transforms
-        assert self.hooks.keys == self.quarantined
+        """What a list brings is looked at when its turn comes."""
         assert self.changes == self.expected_changes
+        if not self.queue:
+            assert sorted(self.transforms) == sorted(self.expected_transforms)
+            assert sorted(self.hooks.keys) == sorted(self.quarantined)
 
     def teardown(self) -> None:
-        """Once everything is taken, store and handlers have what is kept."""
-        if not hasattr(self, "fifo"):
+        if not hasattr(self, "queue"):
             return
-        while self.fifo:
+        while self.queue:
             self.take_one()
-        assert {key.name: state_of(record) for key, record in self.told.items()} == self.kept
-        assert self.fifo.version == self.published
+        self.once_nothing_waits_the_store_has_what_is_kept()
+        self.each_state_is_transformed_once_and_whoever_fails_is_named()
 
 
 def state_of(record: Record) -> State:

@@ -1,6 +1,7 @@
 """Backlogs: whoever replays what they give out ends up with what was offered."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
+from types import MappingProxyType
 
 import msgspec
 from hypothesis import settings
@@ -47,13 +48,25 @@ class BacklogMachine(RuleBasedStateMachine):
         self.order: list[ObjectKey] = []
         self.finals: list[Record] = []
 
+    @precondition(lambda self: self.clock == 0)
+    @rule(names=st.sets(NAMES, min_size=1))
+    def begin(self, names: set[str]) -> None:
+        """Somebody joins late and finds these objects."""
+        for name in sorted(names):
+            self.world[ObjectKey("n", name)] = self.make(name, "u")
+        self.in_order.begin(MappingProxyType(self.world), 0.0)
+        self.coalesced.begin(MappingProxyType(self.world), 0.0)
+        self.clock += 1
+        self.order = list(self.world)
+        self.offered = [Waiting(0.0, Added(record, is_initial=True)) for record in self.world.values()]
+
     def offer(self, told: Notification[Record]) -> None:
         replay(self.world, told)
         self.clock += 1
         waiting = Waiting(float(self.clock), told)
         self.offered.append(waiting)
-        self.in_order.offer(waiting)
-        self.coalesced.offer(waiting)
+        self.in_order.offer([waiting])
+        self.coalesced.offer([waiting])
         self.keep_order(waiting.key)
         if isinstance(told, Deleted):
             self.finals.append(told.obj)
@@ -69,11 +82,11 @@ class BacklogMachine(RuleBasedStateMachine):
         metadata = {"name": name, "namespace": "n", "uid": uid, "resourceVersion": str(self.clock + 1)}
         return Record.decode(msgspec.json.encode({"metadata": metadata}), PODS)
 
-    @rule(name=NAMES, uid=st.sampled_from("uvw"), is_initial=st.booleans())
-    def change(self, name: str, uid: str, is_initial: bool) -> None:
+    @rule(name=NAMES, uid=st.sampled_from("uvw"))
+    def change(self, name: str, uid: str) -> None:
         old = self.world.get(ObjectKey("n", name))
         if old is None:
-            self.offer(Added(self.make(name, uid), is_initial))
+            self.offer(Added(self.make(name, uid)))
         else:
             self.offer(Updated(old, self.make(name, old.metadata.uid)))
 
@@ -91,19 +104,20 @@ class BacklogMachine(RuleBasedStateMachine):
     @precondition(lambda self: self.offered)
     @rule()
     def pop_in_order(self) -> None:
-        waiting = self.in_order.pop()
-        assert waiting is self.offered.pop(0)
-        replay(self.told_in_order, waiting.notification)
+        told = self.in_order.pop()
+        assert told == self.offered.pop(0).notification
+        replay(self.told_in_order, told)
 
     @precondition(lambda self: len(self.coalesced) > 0)
     @rule()
     def pop_coalesced(self) -> None:
-        oldest = self.coalesced.oldest
-        waiting = self.coalesced.pop()
-        assert waiting.since == oldest
-        assert waiting.key == self.order[0]
-        replay(self.told_coalesced, waiting.notification, self.finals)
-        self.keep_order(waiting.key)
+        [first, *_] = self.rest()
+        assert self.coalesced.oldest == first.since
+        told = self.coalesced.pop()
+        assert told == first.notification
+        assert first.key == self.order[0]
+        replay(self.told_coalesced, told, self.finals)
+        self.keep_order(first.key)
 
     @rule()
     def clear_and_start_over(self) -> None:
@@ -114,15 +128,23 @@ class BacklogMachine(RuleBasedStateMachine):
             self.order.clear()
             self.told_in_order, self.told_coalesced = dict(self.world), dict(self.world)
 
+    def rest(self) -> list[Waiting]:
+        """What is in the coalesced backlog, in the order in which it would come out."""
+        content = [
+            Waiting(0.0, Added(self.coalesced._content[key], is_initial=True))
+            for key in self.order
+            if key in self.coalesced._content
+        ]
+        return content + [one for some in self.coalesced._waiting.values() for one in some]
+
     def pending(self) -> list[ObjectKey]:
-        return [one.key for some in self.coalesced._waiting.values() for one in some]
+        return [one.key for one in self.rest()]
 
     @invariant()
     def the_rest_makes_it_whole(self) -> None:
         told = dict(self.told_coalesced)
-        for some in self.coalesced._waiting.values():
-            for one in some:
-                replay(told, one.notification, self.finals)
+        for one in self.rest():
+            replay(told, one.notification, self.finals)
         assert told == self.world
 
     @invariant()
@@ -132,12 +154,16 @@ class BacklogMachine(RuleBasedStateMachine):
 
     @invariant()
     def counts_are_counts(self) -> None:
+        def initial(waiting: Iterable[Waiting]) -> int:
+            return sum(isinstance(one.notification, Added) and one.notification.is_initial for one in waiting)
+
+        rest = self.rest()
         assert len(self.in_order) == len(self.offered)
-        assert self.in_order.initial == sum(one.is_initial for one in self.offered)
-        rest = [one for some in self.coalesced._waiting.values() for one in some]
-        assert self.coalesced.initial == sum(one.is_initial for one in rest)
+        assert self.in_order.initial == initial(self.offered)
+        assert self.coalesced.initial == initial(rest)
         assert self.in_order.oldest == (self.offered[0].since if self.offered else None)
+        assert self.coalesced.oldest == (rest[0].since if rest else None)
 
 
-BacklogMachine.TestCase.settings = settings(max_examples=80, stateful_step_count=30, deadline=None)
 TestBacklog = BacklogMachine.TestCase
+TestBacklog.settings = settings(max_examples=80, stateful_step_count=30, deadline=None)

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from kinformer.meta import ObjectKey, Record, Resource
-from kinformer.store import BUILTIN_INDEXERS, StoreWriter
+from kinformer.store import BUILTIN_INDEXERS, Change, Delta, Removed, Stored, StoreWriter, Tombstone
 
 PODS = Resource.builtin("Pod")
 VALUES = ("x", "y", "z")
@@ -53,13 +53,20 @@ class StoreMachine(RuleBasedStateMachine):
     def remove(self, key: ObjectKey) -> None:
         assert self.writer.remove(key) == self.model.pop(key, None)
 
-    @rule(snapshot=st.lists(records, max_size=5), version=st.integers(1, 99).map(str))
-    def replace(self, snapshot: list[Record], version: str) -> None:
-        before = self.model
-        self.model = {record.key: record for record in snapshot}
-        gone = self.writer.replace(snapshot, version)
-        assert {record.key for record in gone} == before.keys() - self.model.keys()
-        assert self.store.version == version
+    @rule(change=st.sampled_from(Change), record=records, has_record=st.booleans())
+    def apply(self, change: Change, record: Record, has_record: bool) -> None:
+        key, old = record.key, self.model.get(record.key)
+        is_deletion = change is Change.DELETED
+        told = self.writer.apply(Delta(change, key, record if has_record or not is_deletion else None))
+        if is_deletion:
+            self.model.pop(key, None)
+            expected = None if old is None else Removed(record) if has_record else Tombstone(key, old)
+            assert told == expected
+        elif old is not None and old.metadata.resource_version == record.metadata.resource_version:
+            assert told is None
+        else:
+            assert told == Stored(old, record)
+            self.model[key] = record
 
     @rule()
     def add_an_index(self) -> None:
@@ -71,6 +78,7 @@ class StoreMachine(RuleBasedStateMachine):
     def keys_find_what_was_stored(self) -> None:
         assert {record.key: record for record in self.store} == self.model
         assert len(self.store) == len(self.model)
+        assert self.store.size == sum(len(record.raw) for record in self.model.values())
 
     @invariant()
     def indexes_find_what_a_scan_would(self) -> None:
@@ -84,6 +92,17 @@ class StoreMachine(RuleBasedStateMachine):
                 for value in self.store.index_values(name)
             }
             assert found == expected
+
+    @rule(label=st.sampled_from(VALUES), namespace=st.sampled_from(["one", "two", "three"]))
+    def look_in_two_indexes_at_once(self, label: str, namespace: str) -> None:
+        found = self.store.by_indexes({"label": label, "namespace": namespace})
+        expected = {
+            key
+            for key, record in self.model.items()
+            if key.namespace == namespace and label in record.metadata.labels
+        }
+        assert {record.key for record in found} == expected
+        assert len(found) == len(expected)
 
 
 StoreMachine.TestCase.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)

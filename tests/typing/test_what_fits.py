@@ -32,9 +32,10 @@ from kinformer.hooks import Hooks, NoHooks
 from kinformer.informer import Added, Deleted, Lister, Notification, Updated
 from kinformer.informer._backlog import Backlog, Coalesced, InOrder
 from kinformer.informer._ingest import Ingest
+from kinformer.informer._pace import PacedSource
 from kinformer.meta import Object, ObjectKey, ObjectList, Resource
 from kinformer.reflector import Reflector, Sink, Source
-from kinformer.store import DeltaFIFO
+from kinformer.store import DeltaFIFO, InOrderFIFO
 from kinformer.system_clock import SystemClock
 from kinformer.testing import AppTransport, FakeClock, ScriptedSource
 from kinformer.workqueue import ExponentialLimiter, Limiter, MaxWait, Ready, SlowestOf, TokenBucket
@@ -49,18 +50,20 @@ class Pod(msgspec.Struct):
 # what fits
 
 
-def sources(client: ResourceClient[Object], scripted: ScriptedSource, api: ApiClient) -> list[Source]:
+def sources(
+    client: ResourceClient[Object], scripted: ScriptedSource, paced: PacedSource, api: ApiClient
+) -> list[Source]:
     theirs = KubernetesAsyncioSource(CoreV1Api(api).list_namespaced_pod, "default", label_selector="a=b")
     over = KubernetesAsyncioSource.over(api, theirs.resource)
-    return [client, client.where(namespace="default").without_retries(), scripted, theirs, over]
+    return [client, client.where(namespace="default").without_retries(), scripted, paced, theirs, over]
 
 
 def a_source_that_cannot_write(reader: ResourceReader[Object]) -> Source:
     return reader.without_retries()
 
 
-def sinks(fifo: DeltaFIFO, ingest: Ingest) -> list[Sink]:
-    return [fifo, ingest]
+def sinks(fifo: DeltaFIFO, in_order: InOrderFIFO, ingest: Ingest) -> list[Sink]:
+    return [fifo, in_order, ingest]
 
 
 def clocks() -> list[Clock]:

@@ -1,7 +1,7 @@
 """An informer over a source that follows a script, and what handlers and hooks write down."""
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, TypeAlias
 
 from kinformer.errors import ExpiredError
 from kinformer.hooks import HandlerFailed, HandlerLagging, NoHooks, ObjectQuarantined
@@ -81,6 +81,9 @@ class Bench:
     @property
     def content(self) -> set[str]:
         return {shown(obj) for obj in self.informer.lister.list()}
+
+
+MakeBench: TypeAlias = Callable[..., Bench]
 
 
 class Quarantine(NoHooks):

@@ -24,11 +24,11 @@ from kinformer.testing import (
     modified,
     settle,
 )
-from tests.unit.informer.stage import EXPIRED, PODS, Bench, Log, Quarantine, pod, shown, snapshot
+from tests.unit.informer.stage import EXPIRED, PODS, Bench, Log, MakeBench, Quarantine, pod, shown, snapshot
 
 
-async def test_the_initial_content_and_each_change_reach_the_store_and_the_handlers() -> None:
-    bench = Bench(
+async def test_the_initial_content_and_each_change_reach_the_store_and_the_handlers(make: MakeBench) -> None:
+    bench = make(
         [
             *snapshot(9, pod("a", 1), pod("b", 2)),
             1.0,
@@ -51,8 +51,8 @@ async def test_the_initial_content_and_each_change_reach_the_store_and_the_handl
     assert bench.source.pending == 0
 
 
-async def test_it_is_synced_with_the_first_list_even_an_empty_one() -> None:
-    bench = Bench([1.0, *snapshot(9), HOLD])
+async def test_it_is_synced_with_the_first_list_even_an_empty_one(make: MakeBench) -> None:
+    bench = make([1.0, *snapshot(9), HOLD])
     registration = bench.informer.add_handler(bench.log)
     with pytest.raises(NotSyncedError):
         bench.informer.lister.list()
@@ -70,8 +70,8 @@ async def test_it_is_synced_with_the_first_list_even_an_empty_one() -> None:
     assert bench.log.take() == []
 
 
-async def test_its_ages_are_those_of_what_it_hears_and_infinite_before_it_runs() -> None:
-    bench = Bench([*snapshot(9, pod("a", 1)), 5.0, bookmark("12"), HOLD])
+async def test_its_ages_are_those_of_what_it_hears_and_infinite_before_it_runs(make: MakeBench) -> None:
+    bench = make([*snapshot(9, pod("a", 1)), 5.0, bookmark("12"), HOLD])
     assert bench.informer.ages == Ages(math.inf, math.inf)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(bench.informer.run)
@@ -80,13 +80,15 @@ async def test_its_ages_are_those_of_what_it_hears_and_infinite_before_it_runs()
         bench.informer.close()
 
 
-async def test_a_handler_is_synced_after_its_last_initial_call_and_the_informer_before() -> None:
+async def test_a_handler_is_synced_after_its_last_initial_call_and_the_informer_before(
+    make: MakeBench,
+) -> None:
     gate = anyio.Event()
 
     async def slow(told: Notification[Object]) -> None:
         await gate.wait()
 
-    bench = Bench([*snapshot(9, pod("a", 1), pod("b", 2)), HOLD])
+    bench = make([*snapshot(9, pod("a", 1), pod("b", 2)), HOLD])
     registration = bench.informer.add_handler(slow)
     async with anyio.create_task_group() as tasks:
         await tasks.start(bench.informer.run)
@@ -98,8 +100,8 @@ async def test_a_handler_is_synced_after_its_last_initial_call_and_the_informer_
         bench.informer.close()
 
 
-async def test_a_relist_is_visible_at_once_and_only_what_changed_is_told() -> None:
-    bench = Bench(
+async def test_a_relist_is_visible_at_once_and_only_what_changed_is_told(make: MakeBench) -> None:
+    bench = make(
         [*snapshot(5, pod("a", 1), pod("b", 2), pod("c", 3)), 1.0, EXPIRED],
         [*snapshot(9, pod("d", 9), pod("b", 8), pod("a", 1)), HOLD],
     )
@@ -117,8 +119,51 @@ async def test_a_relist_is_visible_at_once_and_only_what_changed_is_told() -> No
         bench.informer.close()
 
 
-async def test_an_unchanged_object_keeps_its_record_over_a_relist() -> None:
-    bench = Bench([*snapshot(5, pod("a", 1)), 1.0, EXPIRED], [*snapshot(9, pod("a", 1)), HOLD])
+@pytest.mark.parametrize(
+    ("queue", "story"),
+    [
+        ("delta", ["add d(9)", "update b(2) to b(8)", "delete c(3) as tombstone"]),
+        ("in-order", ["delete c(3) as tombstone", "add d(9)", "update b(2) to b(8)"]),
+    ],
+)
+async def test_a_relist_is_told_in_the_order_of_the_list_with_deletions_last_or_first(
+    queue: str, story: list[str]
+) -> None:
+    bench = Bench(
+        [*snapshot(5, pod("a", 1), pod("b", 2), pod("c", 3)), 1.0, EXPIRED],
+        [*snapshot(9, pod("d", 9), pod("b", 8), pod("a", 1)), HOLD],
+        queue=queue,
+    )
+    bench.informer.add_handler(bench.log)
+    async with anyio.create_task_group() as tasks:
+        await tasks.start(bench.informer.run)
+        await bench.clock.advance(60)
+        assert bench.log.take()[3:] == story
+        bench.informer.close()
+
+
+@pytest.mark.parametrize(
+    ("queue", "story"),
+    [
+        ("delta", ["add a(11)", "update a(11) to a(13)", "add b(12)"]),
+        ("in-order", ["add a(11)", "add b(12)", "update a(11) to a(13)"]),
+    ],
+)
+async def test_changes_of_several_keys_are_told_key_by_key_or_as_they_came(
+    queue: str, story: list[str]
+) -> None:
+    changes = [added(pod("a", 11)), added(pod("b", 12)), modified(pod("a", 13))]
+    bench = Bench([*snapshot(5), changes, HOLD], queue=queue)
+    bench.informer.add_handler(bench.log)
+    async with anyio.create_task_group() as tasks:
+        await tasks.start(bench.informer.run)
+        await settle()
+        assert bench.log.take() == story
+        bench.informer.close()
+
+
+async def test_an_unchanged_object_keeps_its_record_over_a_relist(make: MakeBench) -> None:
+    bench = make([*snapshot(5, pod("a", 1)), 1.0, EXPIRED], [*snapshot(9, pod("a", 1)), HOLD])
     async with anyio.create_task_group() as tasks:
         await tasks.start(bench.informer.run)
         [before] = bench.informer.store
@@ -129,8 +174,8 @@ async def test_an_unchanged_object_keeps_its_record_over_a_relist() -> None:
         bench.informer.close()
 
 
-async def test_an_object_that_was_recreated_unseen_is_told_as_deletion_and_add() -> None:
-    bench = Bench(
+async def test_an_object_that_was_recreated_unseen_is_told_as_deletion_and_add(make: MakeBench) -> None:
+    bench = make(
         [*snapshot(5, pod("a", 5, uid="U1")), 1.0, EXPIRED], [*snapshot(50, pod("a", 50, uid="U2")), HOLD]
     )
     bench.informer.add_handler(bench.log)
@@ -142,7 +187,7 @@ async def test_an_object_that_was_recreated_unseen_is_told_as_deletion_and_add()
 
 
 @pytest.mark.parametrize("is_listed", [False, True], ids=["watch-list", "list"])
-async def test_what_a_relist_holds_illegibly_is_not_told_as_deleted(is_listed: bool) -> None:
+async def test_what_a_relist_holds_illegibly_is_not_told_as_deleted(make: MakeBench, is_listed: bool) -> None:
     unread = [DecodeError("metadata", key="default/a"), DecodeError("odd", key="a/b/c")]
     watches: list[WatchAnswer] = [[*snapshot(5, pod("a", 1), pod("b", 2)), 1.0, EXPIRED]]
     lists: list[ListAnswer] = []
@@ -151,7 +196,7 @@ async def test_what_a_relist_holds_illegibly_is_not_told_as_deleted(is_listed: b
         lists.append(ObjectList((), "9", rejected=(*unread, DecodeError("no key"))))
     else:
         watches.append([*map(error_event, unread), *snapshot(9), HOLD])
-    bench = Bench(*watches, [modified(pod("a", 10)), HOLD], lists=lists)
+    bench = make(*watches, [modified(pod("a", 10)), HOLD], lists=lists)
     bench.informer.add_handler(bench.log)
     async with anyio.create_task_group() as tasks:
         await tasks.start(bench.informer.run)
@@ -163,9 +208,9 @@ async def test_what_a_relist_holds_illegibly_is_not_told_as_deleted(is_listed: b
         bench.informer.close()
 
 
-async def test_a_plain_list_does_as_well_as_a_watch_list() -> None:
+async def test_a_plain_list_does_as_well_as_a_watch_list(make: MakeBench) -> None:
     refused = InvalidError(422, "Invalid", "sendInitialEvents is forbidden")
-    bench = Bench(refused, [modified(pod("a", 10)), HOLD], lists=[ObjectList((pod("a", 1),), "9")])
+    bench = make(refused, [modified(pod("a", 10)), HOLD], lists=[ObjectList((pod("a", 1),), "9")])
     bench.informer.add_handler(bench.log)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(bench.informer.run)
@@ -174,8 +219,8 @@ async def test_a_plain_list_does_as_well_as_a_watch_list() -> None:
         bench.informer.close()
 
 
-async def test_a_resync_shows_everything_to_those_that_are_due_and_asks_nobody() -> None:
-    bench = Bench([*snapshot(5, pod("a", 1)), HOLD], resync=10.0)
+async def test_a_resync_shows_everything_to_those_that_are_due_and_asks_nobody(make: MakeBench) -> None:
+    bench = make([*snapshot(5, pod("a", 1)), HOLD], resync=10.0)
     rare, never = Log(), Log()
     bench.informer.add_handler(bench.log)
     bench.informer.add_handler(rare, resync=25)
@@ -191,7 +236,7 @@ async def test_a_resync_shows_everything_to_those_that_are_due_and_asks_nobody()
     assert len(bench.source.requests) == 1
 
 
-async def test_a_model_is_decoded_at_delivery_and_what_does_not_fit_is_named() -> None:
+async def test_a_model_is_decoded_at_delivery_and_what_does_not_fit_is_named(make: MakeBench) -> None:
     class Spec(msgspec.Struct):
         replicas: int
 
@@ -215,14 +260,16 @@ async def test_a_model_is_decoded_at_delivery_and_what_does_not_fit_is_named() -
     assert hooks.keys == ["default/b"]
 
 
-async def test_a_transform_shapes_what_the_store_holds_and_one_that_fails_stops_nobody() -> None:
+async def test_a_transform_shapes_what_the_store_holds_and_one_that_fails_stops_nobody(
+    make: MakeBench,
+) -> None:
     def transform(content: dict[str, Any]) -> None:
         if content["metadata"]["name"] == "bad":
             raise ValueError("bad")
         del content["spec"]
 
     hooks = Quarantine()
-    bench = Bench([*snapshot(5, pod("a", 1), pod("bad", 2)), HOLD], transform=transform, hooks=hooks)
+    bench = make([*snapshot(5, pod("a", 1), pod("bad", 2)), HOLD], transform=transform, hooks=hooks)
     async with anyio.create_task_group() as tasks:
         await tasks.start(bench.informer.run)
         [found] = bench.informer.lister.list()
@@ -231,11 +278,11 @@ async def test_a_transform_shapes_what_the_store_holds_and_one_that_fails_stops_
     assert hooks.keys == ["default/bad"]
 
 
-async def test_indexes_may_be_added_while_it_runs() -> None:
+async def test_indexes_may_be_added_while_it_runs(make: MakeBench) -> None:
     def by_replicas(record: Record) -> list[str]:
         return [str(Object(record).at("spec", "replicas"))]
 
-    bench = Bench([*snapshot(5, pod("a", 1, replicas=3), pod("b", 2)), HOLD], indexers={"early": by_replicas})
+    bench = make([*snapshot(5, pod("a", 1, replicas=3), pod("b", 2)), HOLD], indexers={"early": by_replicas})
     async with anyio.create_task_group() as tasks:
         await tasks.start(bench.informer.run)
         bench.informer.add_indexers({"replicas": by_replicas})
@@ -244,12 +291,12 @@ async def test_indexes_may_be_added_while_it_runs() -> None:
         bench.informer.close()
 
 
-async def test_an_index_function_that_fails_costs_that_object_its_place_in_the_index() -> None:
+async def test_an_index_function_that_fails_costs_that_object_its_place_in_the_index(make: MakeBench) -> None:
     def by_body(record: Record) -> list[str]:
         return [str(Object(record)["status"])]
 
     hooks = Quarantine()
-    bench = Bench([*snapshot(5, pod("a", 1)), HOLD], indexers={"status": by_body}, hooks=hooks)
+    bench = make([*snapshot(5, pod("a", 1)), HOLD], indexers={"status": by_body}, hooks=hooks)
     async with anyio.create_task_group() as tasks:
         await tasks.start(bench.informer.run)
         assert bench.content == {"a(1)"}
@@ -257,8 +304,8 @@ async def test_an_index_function_that_fails_costs_that_object_its_place_in_the_i
     assert hooks.keys == ["default/a"]
 
 
-async def test_one_may_wait_for_a_version() -> None:
-    bench = Bench([*snapshot(5), 1.0, added(pod("a", 10)), bookmark("20"), 1.0, bookmark("100"), HOLD])
+async def test_one_may_wait_for_a_version(make: MakeBench) -> None:
+    bench = make([*snapshot(5), 1.0, added(pod("a", 10)), bookmark("20"), 1.0, bookmark("100"), HOLD])
     reached: list[tuple[str, float]] = []
 
     async def wait(version: str) -> None:
@@ -274,8 +321,8 @@ async def test_one_may_wait_for_a_version() -> None:
     assert sorted(reached) == [("", 0.0), ("15", 1.0), ("5", 0.0), ("99", 2.0)]
 
 
-async def test_a_wait_for_a_version_of_a_synced_informer_may_be_cancelled() -> None:
-    bench = Bench([*snapshot(5), 1.0, bookmark("20"), HOLD])
+async def test_a_wait_for_a_version_of_a_synced_informer_may_be_cancelled(make: MakeBench) -> None:
+    bench = make([*snapshot(5), 1.0, bookmark("20"), HOLD])
     async with anyio.create_task_group() as tasks:
         await tasks.start(bench.informer.run)
         with anyio.CancelScope() as scope:
@@ -289,10 +336,60 @@ async def test_a_wait_for_a_version_of_a_synced_informer_may_be_cancelled() -> N
         bench.informer.close()
 
 
-async def test_versions_that_cannot_be_compared_must_be_equal() -> None:
-    bench = Bench([added(pod("a", 1)), bookmark("x1", ends_initial_events=True), HOLD])
+async def test_versions_that_cannot_be_compared_must_be_equal(make: MakeBench) -> None:
+    bench = make([added(pod("a", 1)), bookmark("x1", ends_initial_events=True), HOLD])
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(bench.informer.run)
         await bench.informer.wait_for("x1")
         assert bench.informer.store.version == "x1"
         bench.informer.close()
+
+
+async def test_a_wait_for_a_version_may_have_an_end(make: MakeBench) -> None:
+    bench = make([1.0, *snapshot(5), 1.0, bookmark("20"), HOLD])
+    ended: list[tuple[float, str]] = []
+
+    async def wait(version: str, timeout: float) -> None:
+        try:
+            await bench.informer.wait_for(version, timeout=timeout)
+            ended.append((bench.clock.monotonic(), "reached"))
+        except TimeoutError as error:
+            ended.append((bench.clock.monotonic(), str(error)))
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(wait, "20", 0.5)
+        tasks.start_soon(wait, "20", 1.5)
+        tasks.start_soon(wait, "20", 2.5)
+        tasks.start_soon(bench.informer.run)
+        await bench.clock.advance(5)
+        await bench.informer.wait_for("20", timeout=0)
+        bench.informer.close()
+    assert ended == [
+        (0.5, "informer pods is not synced after 0.5 s, and not at version 20"),
+        (1.5, "informer pods is at version 5 after 1.5 s, and not at version 20"),
+        (2.0, "reached"),
+    ]
+    assert bench.clock.next_timer is None
+
+
+async def test_its_numbers_say_what_it_holds_and_how_often_it_had_to_begin_again(make: MakeBench) -> None:
+    bench = make(
+        [*snapshot(5, pod("a", 1), pod("b", 2)), 1.0, modified(pod("a", 10)), EXPIRED],
+        [*snapshot(20, pod("a", 10)), 1.0],
+        [HOLD],
+    )
+    before = bench.informer.stats
+    assert (before.objects, before.size, before.relists, before.watch_restarts) == (0, 0, 0, 0)
+    assert before.event_age == math.inf
+    async with anyio.create_task_group() as tasks:
+        await tasks.start(bench.informer.run)
+        await bench.clock.advance(0.5)
+        first = bench.informer.stats
+        await bench.clock.advance(60)
+        second = bench.informer.stats
+        bench.informer.close()
+    assert (first.objects, first.size) == (2, len(pod("a", 1).raw) + len(pod("b", 2).raw))
+    assert (first.event_age, first.relists, first.watch_restarts) == (0.5, 0, 0)
+    assert (second.objects, second.relists, second.watch_restarts) == (1, 1, 2)
+    assert second.size == len(pod("a", 10).raw)
+    assert (second.queued, second.queue_high_water) == (0, 1)

@@ -13,11 +13,11 @@ from kinformer.testing import (
     modified,
     settle,
 )
-from tests.unit.informer.stage import Bench, Log, pod, snapshot
+from tests.unit.informer.stage import Log, MakeBench, pod, snapshot
 
 
-async def test_a_late_handler_gets_what_is_there_and_then_every_change() -> None:
-    bench = Bench([*snapshot(5, pod("a", 1), pod("b", 2)), 1.0, modified(pod("a", 10)), HOLD])
+async def test_a_late_handler_gets_what_is_there_and_then_every_change(make: MakeBench) -> None:
+    bench = make([*snapshot(5, pod("a", 1), pod("b", 2)), 1.0, modified(pod("a", 10)), HOLD])
     async with anyio.create_task_group() as tasks:
         await tasks.start(bench.informer.run)
         registration = bench.informer.add_handler(bench.log)
@@ -29,8 +29,8 @@ async def test_a_late_handler_gets_what_is_there_and_then_every_change() -> None
         bench.informer.close()
 
 
-async def test_one_handler_may_be_added_twice() -> None:
-    bench = Bench([*snapshot(5, pod("a", 1)), 1.0, modified(pod("a", 10)), HOLD])
+async def test_one_handler_may_be_added_twice(make: MakeBench) -> None:
+    bench = make([*snapshot(5, pod("a", 1)), 1.0, modified(pod("a", 10)), HOLD])
     first, second = (
         bench.informer.add_handler(bench.log),
         bench.informer.add_handler(bench.log, name="second"),
@@ -45,7 +45,7 @@ async def test_one_handler_may_be_added_twice() -> None:
         bench.informer.close()
 
 
-async def test_a_removed_handler_finishes_its_call_and_gets_no_other() -> None:
+async def test_a_removed_handler_finishes_its_call_and_gets_no_other(make: MakeBench) -> None:
     gate = anyio.Event()
     calls: list[str] = []
 
@@ -54,7 +54,7 @@ async def test_a_removed_handler_finishes_its_call_and_gets_no_other() -> None:
         await gate.wait()
         calls.append("ended")
 
-    bench = Bench([*snapshot(5, pod("a", 1), pod("b", 2)), HOLD])
+    bench = make([*snapshot(5, pod("a", 1), pod("b", 2)), HOLD])
     registration = bench.informer.add_handler(blocked)
     bench.informer.add_handler(bench.log)
     async with anyio.create_task_group() as tasks:
@@ -69,8 +69,36 @@ async def test_a_removed_handler_finishes_its_call_and_gets_no_other() -> None:
     assert len(bench.log.take()) == 2
 
 
-async def test_a_registration_of_another_informer_is_no_matter() -> None:
-    bench, other = Bench([*snapshot(5, pod("a", 1)), HOLD]), Bench()
+async def test_a_removal_may_wait_until_the_present_call_is_over(make: MakeBench) -> None:
+    gate = anyio.Event()
+    story: list[str] = []
+
+    async def blocked(told: Notification[Object]) -> None:
+        story.append("begun")
+        await gate.wait()
+        story.append("ended")
+
+    bench = make([*snapshot(9, pod("a", 1), pod("b", 2)), HOLD])
+    registration = bench.informer.add_handler(blocked)
+
+    async def remove() -> None:
+        bench.informer.remove_handler(registration)
+        await registration.wait_ended()
+        story.append("removed")
+
+    async with anyio.create_task_group() as tasks:
+        await tasks.start(bench.informer.run)
+        await settle()
+        tasks.start_soon(remove)
+        await settle()
+        gate.set()
+        await settle()
+        bench.informer.close()
+    assert story == ["begun", "ended", "removed"]
+
+
+async def test_a_registration_of_another_informer_is_no_matter(make: MakeBench) -> None:
+    bench, other = make([*snapshot(5, pod("a", 1)), HOLD]), make()
     bench.informer.add_handler(bench.log)
     bench.informer.remove_handler(other.informer.add_handler(bench.log))
     async with anyio.create_task_group() as tasks:
@@ -80,12 +108,12 @@ async def test_a_registration_of_another_informer_is_no_matter() -> None:
     assert bench.log.take() == ["add a(1) initially"]
 
 
-async def test_a_slow_handler_delays_nobody() -> None:
+async def test_a_slow_handler_delays_nobody(make: MakeBench) -> None:
     async def stuck(told: Notification[Object]) -> None:
         await anyio.sleep_forever()
 
     changes = [modified(pod("a", version)) for version in range(10, 200)]
-    bench = Bench([*snapshot(5, pod("a", 1)), 1.0, changes, HOLD])
+    bench = make([*snapshot(5, pod("a", 1)), 1.0, changes, HOLD])
     registration = bench.informer.add_handler(stuck)
     bench.informer.add_handler(bench.log)
     async with anyio.create_task_group() as tasks:
@@ -97,7 +125,7 @@ async def test_a_slow_handler_delays_nobody() -> None:
         bench.informer.close()
 
 
-async def test_a_coalescing_handler_gets_what_is_left_of_a_burst() -> None:
+async def test_a_coalescing_handler_gets_what_is_left_of_a_burst(make: MakeBench) -> None:
     gate = anyio.Event()
     log = Log()
 
@@ -106,7 +134,7 @@ async def test_a_coalescing_handler_gets_what_is_left_of_a_burst() -> None:
         await gate.wait()
 
     changes = [modified(pod("a", version)) for version in range(10, 200)]
-    bench = Bench([*snapshot(5, pod("a", 1)), 1.0, changes, HOLD])
+    bench = make([*snapshot(5, pod("a", 1)), 1.0, changes, HOLD])
     registration = bench.informer.add_handler(slow, coalesce=True)
     async with anyio.create_task_group() as tasks:
         await tasks.start(bench.informer.run)
@@ -118,8 +146,8 @@ async def test_a_coalescing_handler_gets_what_is_left_of_a_burst() -> None:
         bench.informer.close()
 
 
-async def test_handlers_share_one_object_for_each_delivery() -> None:
-    bench = Bench([*snapshot(5, pod("a", 1)), HOLD])
+async def test_handlers_share_one_object_for_each_delivery(make: MakeBench) -> None:
+    bench = make([*snapshot(5, pod("a", 1)), HOLD])
     seen: list[Object] = []
     for _ in range(2):
         bench.informer.add_handler(Handlers[Object](on_add=lambda told: seen.append(told.obj)))
@@ -132,7 +160,7 @@ async def test_handlers_share_one_object_for_each_delivery() -> None:
 
 
 @pytest.mark.parametrize("waits", [False, True], ids=["and returns", "and waits"])
-async def test_a_handler_that_cancels_its_own_task_ends_nothing(waits: bool) -> None:
+async def test_a_handler_that_cancels_its_own_task_ends_nothing(make: MakeBench, waits: bool) -> None:
     told: list[Notification[Object]] = []
 
     async def cancel(notification: Notification[Object]) -> None:
@@ -143,7 +171,7 @@ async def test_a_handler_that_cancels_its_own_task_ends_nothing(waits: bool) -> 
         if waits:
             await anyio.sleep_forever()
 
-    bench = Bench([*snapshot(5, pod("a", 1)), 1.0, added(pod("b", 6)), HOLD])
+    bench = make([*snapshot(5, pod("a", 1)), 1.0, added(pod("b", 6)), HOLD])
     registration = bench.informer.add_handler(cancel)
     async with anyio.create_task_group() as tasks:
         await tasks.start(bench.informer.run)

@@ -14,11 +14,11 @@ from kinformer.testing import (
     modified,
     settle,
 )
-from tests.unit.informer.stage import Bench, pod, snapshot
+from tests.unit.informer.stage import Bench, MakeBench, pod, snapshot
 
 
-async def test_it_runs_once() -> None:
-    bench = Bench([*snapshot(5), HOLD])
+async def test_it_runs_once(make: MakeBench) -> None:
+    bench = make([*snapshot(5), HOLD])
     async with anyio.create_task_group() as tasks:
         await tasks.start(bench.informer.run)
         with pytest.raises(RuntimeError, match="informer pods ran before"):
@@ -29,8 +29,8 @@ async def test_it_runs_once() -> None:
     assert len(bench.source.requests) == 1
 
 
-async def test_after_its_end_it_can_be_read_and_nothing_else() -> None:
-    bench = Bench([*snapshot(5, pod("a", 1)), HOLD])
+async def test_after_its_end_it_can_be_read_and_nothing_else(make: MakeBench) -> None:
+    bench = make([*snapshot(5, pod("a", 1)), HOLD])
     registration = bench.informer.add_handler(bench.log)
     async with anyio.create_task_group() as tasks:
         await tasks.start(bench.informer.run)
@@ -46,8 +46,8 @@ async def test_after_its_end_it_can_be_read_and_nothing_else() -> None:
         await bench.informer.wait_for("6")
 
 
-async def test_one_that_was_closed_does_not_run() -> None:
-    bench = Bench()
+async def test_one_that_was_closed_does_not_run(make: MakeBench) -> None:
+    bench = make()
     bench.informer.close()
     with pytest.raises(ClosedError, match="closed before it ran"):
         await bench.informer.run()
@@ -55,8 +55,8 @@ async def test_one_that_was_closed_does_not_run() -> None:
         await bench.informer.wait_synced()
 
 
-async def test_waits_end_with_the_informer() -> None:
-    bench = Bench([HOLD])
+async def test_waits_end_with_the_informer(make: MakeBench) -> None:
+    bench = make([HOLD])
     registration = bench.informer.add_handler(bench.log)
     ended: list[str] = []
 
@@ -75,11 +75,11 @@ async def test_waits_end_with_the_informer() -> None:
 
 
 @pytest.mark.parametrize("pause", [0.0, 0.5, 1.0, 2.0], ids=["opening", "listing", "synced", "watching"])
-async def test_cancelled_at_any_time_it_leaves_nothing_behind(pause: float) -> None:
+async def test_cancelled_at_any_time_it_leaves_nothing_behind(make: MakeBench, pause: float) -> None:
     async def stuck(told: Notification[Object]) -> None:
         await anyio.sleep_forever()
 
-    bench = Bench([1.0, *snapshot(5, pod("a", 1)), 1.0, modified(pod("a", 10)), HOLD], resync=1.0)
+    bench = make([1.0, *snapshot(5, pod("a", 1)), 1.0, modified(pod("a", 10)), HOLD], resync=1.0)
     registration = bench.informer.add_handler(stuck)
     bench.informer.add_handler(bench.log)
     async with anyio.create_task_group() as tasks:
@@ -94,8 +94,8 @@ async def test_cancelled_at_any_time_it_leaves_nothing_behind(pause: float) -> N
         bench.informer.add_handler(bench.log)
 
 
-async def test_a_cancelled_wait_leaves_the_informer_as_it_was() -> None:
-    bench = Bench([1.0, *snapshot(5), HOLD])
+async def test_a_cancelled_wait_leaves_the_informer_as_it_was(make: MakeBench) -> None:
+    bench = make([1.0, *snapshot(5), HOLD])
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(bench.informer.run)
         async with anyio.create_task_group() as waiting:
@@ -108,16 +108,16 @@ async def test_a_cancelled_wait_leaves_the_informer_as_it_was() -> None:
         bench.informer.close()
 
 
-async def test_what_is_no_error_of_the_source_comes_out_as_it_is() -> None:
+async def test_what_is_no_error_of_the_source_comes_out_as_it_is(make: MakeBench) -> None:
     class Faulty(NoHooks):
         def reflector_listed(self, event: object, /) -> None:
             raise ZeroDivisionError("a hook must not raise")
 
-    bench = Bench([*snapshot(5), HOLD], hooks=Faulty())
+    bench = make([*snapshot(5), HOLD], hooks=Faulty())
     with pytest.raises(ZeroDivisionError):
         await bench.informer.run()
 
 
-def test_the_queue_in_the_servers_order_is_not_there_yet() -> None:
-    with pytest.raises(ValueError, match="queue='in-order' is not there yet"):
-        Bench(queue="in-order")
+def test_an_unknown_queue_is_refused_by_its_name() -> None:
+    with pytest.raises(ValueError, match="queue='fast' must be 'delta' or 'in-order'"):
+        Bench(queue="fast")

@@ -1,43 +1,32 @@
-"""What happens to objects before they reach the FIFO."""
+"""What comes in reaches the queue as it is to be kept."""
 
 from typing import Any
 
 import msgspec
 import pytest
 
-from kinformer.hooks import NoHooks, ObjectQuarantined
-from kinformer.informer import MANAGED_FIELDS, Prune, Transform
+from kinformer.informer import Transform
+from kinformer.informer._admission import Admission
 from kinformer.informer._ingest import Ingest
 from kinformer.meta import EventType, ObjectKey, Record, Resource, WatchEvent
-from kinformer.store import Change, Delta, DeltaFIFO, StoreWriter, Tombstone
+from kinformer.store import Change, Delta, InOrderFIFO, Replacement
+from tests.unit.informer.stage import Quarantine
 
 PODS = Resource.builtin("Pod")
 KEY = ObjectKey("default", "a")
 
 
-class Quarantine(NoHooks):
-    def __init__(self) -> None:
-        self.keys: list[str] = []
-
-    def object_quarantined(self, event: ObjectQuarantined, /) -> None:
-        self.keys.append(event.key)
-
-
 class Bench:
     """An ingest with everything around it."""
 
-    def __init__(self, *, prune: Prune | None = MANAGED_FIELDS, transform: Transform | None = None) -> None:
-        self.writer = StoreWriter()
-        self.fifo = DeltaFIFO(self.writer.store)
+    def __init__(self, *, transform: Transform | None = None) -> None:
+        self.queue = InOrderFIFO()
         self.hooks = Quarantine()
         self.changes = 0
         self.resyncs = 0
         self.ingest = Ingest(
-            self.fifo,
-            name="pods",
-            prune=prune,
-            transform=transform,
-            hooks=self.hooks,
+            self.queue,
+            admit=Admission("pods", prune=None, transform=transform, hooks=self.hooks),
             changed=self.change,
             resync=self.resync,
         )
@@ -48,14 +37,18 @@ class Bench:
     def resync(self) -> None:
         self.resyncs += 1
 
-    def popped(self) -> list[Delta]:
-        return [delta for _ in range(len(self.fifo)) for delta in self.fifo.pop().deltas]
+    def take(self) -> list[Delta]:
+        taken: list[Delta] = []
+        while self.queue:
+            item = self.queue.pop()
+            assert isinstance(item, list)
+            taken += item
+            self.queue.done()
+        return taken
 
 
-def record(version: str = "1", *, name: str = "a", spec: int = 0, managed: bool = False) -> Record:
+def record(version: str = "1", *, name: str = "a", spec: int = 0) -> Record:
     metadata: dict[str, Any] = {"name": name, "namespace": "default", "uid": "u", "resourceVersion": version}
-    if managed:
-        metadata["managedFields"] = [{"manager": "kubectl"}]
     return Record.decode(msgspec.json.encode({"metadata": metadata, "spec": spec}), PODS)
 
 
@@ -63,94 +56,70 @@ def event(kind: str, found: Record) -> WatchEvent:
     return WatchEvent(EventType(kind), found, found.metadata.resource_version)
 
 
-def count_up(content: dict[str, Any]) -> None:
-    content["spec"] += 1
-
-
 def refuse_odd(content: dict[str, Any]) -> None:
     if content["spec"] % 2:
         raise ValueError("odd")
+    content["spec"] += 10
 
 
-def spec(delta: Delta) -> int:
-    assert isinstance(delta.obj, Record)
-    return int(msgspec.json.decode(delta.obj.raw)["spec"])
+def spec_of(told: Delta) -> object:
+    assert told.record is not None
+    return msgspec.json.decode(told.record.raw)["spec"]
 
 
-def test_managed_fields_are_cut_unless_they_are_to_be_kept() -> None:
-    bench, keeping = Bench(), Bench(prune=None)
-    for each in (bench, keeping):
-        each.ingest.apply([event("ADDED", record(managed=True))], "1")
-    assert b"managedFields" not in bench.fifo.pop().deltas[0].obj.raw  # type: ignore[union-attr]  # not a tombstone
-    assert keeping.popped() == [Delta(Change.ADDED, record(managed=True))]
-
-
-def test_a_transform_is_applied_once_to_each_object() -> None:
-    bench = Bench(transform=count_up)
-    bench.ingest.replace([record(), record(name="b", spec=5)], "1")
-    deltas = bench.popped()
-    assert [spec(delta) for delta in deltas] == [1, 6]
-    for delta in deltas:
-        bench.writer.put(delta.obj)  # type: ignore[arg-type]  # not a tombstone
-    bench.ingest.replace([record(), record("2", name="b", spec=5)], "2")
+def test_changes_come_in_order_each_as_it_was_admitted() -> None:
+    bench = Bench(transform=refuse_odd)
     bench.ingest.apply(
-        [event("MODIFIED", record("3", spec=7)), event("DELETED", record("4", name="b", spec=8))], "4"
+        [
+            event("ADDED", record(spec=2)),
+            event("MODIFIED", record("2", spec=4)),
+            event("DELETED", record("3")),
+        ],
+        "3",
     )
-    assert [spec(delta) for delta in bench.popped()] == [1, 8, 6, 9]
+    assert [(told.change, spec_of(told)) for told in bench.take()] == [
+        (Change.ADDED, 12),
+        (Change.UPDATED, 14),
+        (Change.DELETED, 10),
+    ]
+    assert bench.queue.version == "3"
 
 
-def test_a_transform_may_give_another_dict() -> None:
-    bench = Bench(transform=lambda content: {"metadata": content["metadata"], "spec": 42})
-    bench.ingest.apply([event("ADDED", record())], "1")
-    assert [spec(delta) for delta in bench.popped()] == [42]
+def test_what_needs_no_change_is_passed_on_as_it_is() -> None:
+    bench, found = Bench(), record()
+    bench.ingest.apply([event("ADDED", found)], "1")
+    assert bench.take()[0].record is found
 
 
-def test_an_object_whose_transform_fails_is_quarantined_and_the_rest_flows() -> None:
+def test_of_what_is_quarantined_nothing_comes_but_its_deletion() -> None:
     bench = Bench(transform=refuse_odd)
-    bench.ingest.replace([record(spec=1), record(name="b", spec=2)], "9")
-    assert [delta.obj.key.name for delta in bench.popped()] == ["b"]
-    assert bench.hooks.keys == ["default/a"]
-    assert bench.fifo.version == "9"
-
-
-def test_of_a_quarantined_object_the_last_good_state_stays() -> None:
-    bench = Bench(transform=refuse_odd)
-    bench.writer.put(record("1", spec=2))
-    bench.ingest.apply([event("MODIFIED", record("2", spec=3))], "2")
-    assert bench.popped() == []
-    bench.ingest.replace([record("2", spec=3)], "3")
-    assert bench.popped() == [Delta(Change.REPLACED, record("1", spec=2))]
+    bench.ingest.apply([event("MODIFIED", record(spec=3)), event("DELETED", record("2", spec=3))], "2")
+    assert bench.take() == [Delta(Change.DELETED, KEY, None)]
     assert bench.hooks.keys == ["default/a", "default/a"]
+    assert bench.queue.version == "2"
 
 
-def test_the_deletion_of_a_quarantined_object_shows_the_last_good_state() -> None:
+def test_a_snapshot_is_passed_on_as_it_came() -> None:
     bench = Bench(transform=refuse_odd)
-    bench.writer.put(record("1", spec=2))
-    bench.ingest.apply([event("DELETED", record("2", spec=3))], "2")
-    assert bench.popped() == [Delta(Change.DELETED, Tombstone(KEY, record("1", spec=2)))]
-    bench.writer.remove(KEY)
-    bench.ingest.apply([event("DELETED", record("3", spec=3))], "3")
-    assert bench.popped() == []
-
-
-def test_a_transform_that_changes_the_identity_is_an_error() -> None:
-    def rename(content: dict[str, Any]) -> None:
-        content["metadata"]["name"] = "other"
-
-    bench = Bench(transform=rename)
-    bench.ingest.apply([event("ADDED", record())], "1")
-    assert bench.popped() == []
-    assert bench.hooks.keys == ["default/a"]
+    bench.ingest.replace([record(spec=3), record(name="b")], "9", kept=[KEY])
+    snapshot = bench.queue.pop()
+    assert isinstance(snapshot, Replacement)
+    assert list(snapshot.records) == [record(spec=3), record(name="b")]
+    assert (snapshot.version, snapshot.kept) == ("9", frozenset([KEY]))
+    assert bench.hooks.keys == []
 
 
 def test_it_tells_when_something_has_come_and_when_a_resync_is_due() -> None:
     bench = Bench()
     bench.ingest.apply([], "1")
     bench.ingest.replace([], "2")
+    bench.ingest.replace([], "3")
     bench.ingest.resync()
-    assert (bench.changes, bench.resyncs) == (2, 1)
+    assert (bench.changes, bench.resyncs, bench.ingest.lists) == (3, 1, 2)
 
 
-def test_an_event_about_no_object_is_refused() -> None:
+def test_an_event_about_no_object_is_refused_and_nothing_is_taken() -> None:
+    bench = Bench()
     with pytest.raises(ValueError, match="about no object"):
-        Bench().ingest.apply([WatchEvent(EventType.BOOKMARK, version="5")], "5")
+        bench.ingest.apply([event("ADDED", record()), WatchEvent(EventType.BOOKMARK, version="5")], "5")
+    assert len(bench.queue) == 0

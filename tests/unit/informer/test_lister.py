@@ -40,7 +40,8 @@ def record(
 
 def filled(*records: Record, is_synced: bool = True, resource: Resource = PODS) -> Lister[Object]:
     writer = StoreWriter(BUILTIN_INDEXERS)
-    writer.replace(records, "1")
+    for each in records:
+        writer.put(each)
     return Lister(
         writer.store,
         Views(Object),
@@ -75,6 +76,7 @@ def test_a_list_is_of_all_or_of_one_namespace() -> None:
     assert names(lister.list()) == ["default/a", "shop/b"]
     assert names(lister.list(namespace="shop")) == ["shop/b"]
     assert lister.list(namespace="none") == ()
+    assert lister.by_namespace("shop") == lister.list(namespace="shop")
 
 
 def test_a_list_is_narrowed_by_labels() -> None:
@@ -87,6 +89,8 @@ def test_a_list_is_narrowed_by_labels() -> None:
 def test_a_namespace_of_a_cluster_scoped_resource_is_refused() -> None:
     with pytest.raises(ValueError, match="nodes is cluster-scoped"):
         filled(resource=NODES).list(namespace="default")
+    with pytest.raises(ValueError, match="nodes is cluster-scoped"):
+        filled(resource=NODES).by_namespace("default")
 
 
 def test_objects_are_found_by_owner_and_by_any_index() -> None:
@@ -97,12 +101,22 @@ def test_objects_are_found_by_owner_and_by_any_index() -> None:
         lister.by_index("node", "n")
 
 
+def test_several_indexes_may_be_asked_at_once() -> None:
+    lister = filled(record("a", owner="u1"), record("b", "shop", owner="u1"), record("c", "shop"))
+    assert names(lister.by_indexes({"owner-uid": "u1", "namespace": "shop"})) == ["shop/b"]
+    assert len(lister.by_indexes({})) == 3
+    with pytest.raises(LookupError, match="no index is called 'node'"):
+        lister.by_indexes({"namespace": "shop", "node": "n"})
+
+
 def test_before_the_first_list_it_says_so_instead_of_nothing() -> None:
     lister = filled(is_synced=False)
     for ask in (
         lambda: lister.get("default/a"),
         lister.list,
         lambda: lister.by_owner("u"),
+        lambda: lister.by_namespace("default"),
+        lambda: lister.by_indexes({}),
         lambda: len(lister),
     ):
         with pytest.raises(NotSyncedError, match="before its first list"):
@@ -111,7 +125,8 @@ def test_before_the_first_list_it_says_so_instead_of_nothing() -> None:
 
 def test_an_object_that_does_not_fit_the_model_is_left_out_of_lists_and_named() -> None:
     writer = StoreWriter(BUILTIN_INDEXERS)
-    writer.replace([record("a", replicas="many"), record("b")], "1")
+    writer.put(record("a", replicas="many"))
+    writer.put(record("b"))
     hooks = Quarantine()
     lister = Lister(
         writer.store, Views(Model), resource=PODS, name="pods", is_synced=lambda: True, hooks=hooks

@@ -1,4 +1,4 @@
-"""Index functions and the index that keeps their answers."""
+"""Index functions, and the index that they fill."""
 
 import msgspec
 import pytest
@@ -9,7 +9,7 @@ from kinformer.store._indexer import Index
 
 PODS = Resource.builtin("Pod")
 NODES = Resource.builtin("Node")
-A = ObjectKey("default", "a")
+A, B = ObjectKey("default", "a"), ObjectKey("default", "b")
 
 
 def record(name: str, *, namespace: str = "default", owners: tuple[str, ...] = ()) -> Record:
@@ -34,8 +34,10 @@ def test_the_builtin_indexers_are_namespace_and_owner() -> None:
     assert dict(BUILTIN_INDEXERS) == {NAMESPACE_INDEX: by_namespace, OWNER_INDEX: by_owner_uid}
 
 
-def test_values_that_repeat_count_once() -> None:
+def test_values_that_repeat_count_once_and_a_single_one_stands_for_itself() -> None:
     assert Index(lambda _: ["x", "y", "x"]).values_of(record("a")) == ("x", "y")
+    assert Index(lambda _: ["x", "x"]).values_of(record("a")) == "x"
+    assert Index(lambda _: ()).values_of(record("a")) == ()
 
 
 def test_a_function_that_gives_one_string_is_refused() -> None:
@@ -43,17 +45,13 @@ def test_a_function_that_gives_one_string_is_refused() -> None:
         Index(lambda found: found.key.namespace).values_of(record("a"))
 
 
-def test_no_empty_value_stays_behind() -> None:
+def test_no_value_stays_without_a_key() -> None:
     index = Index(by_namespace)
-    index.set(A, ("x", "y"))
-    index.set(A, ("y", "z"))
-    assert index.keys == {"y": {A: None}, "z": {A: None}}
-    index.set(A, ())
+    index.move(A, (), ("x", "y"))
+    index.move(B, (), "y")
+    index.move(A, ("x", "y"), ("y", "z"))
+    assert index.keys == {"y": {B: None, A: None}, "z": {A: None}}
+    index.move(A, ("y", "z"), ())
+    assert index.keys == {"y": {B: None}}
+    index.move(B, "y", ())
     assert index.keys == {}
-    assert index.values == {}
-
-
-def test_clearing_a_key_that_has_no_values_does_nothing() -> None:
-    index = Index(by_namespace)
-    index.set(A, ())
-    assert index.values == {}

@@ -1,154 +1,80 @@
-"""The store and its writer."""
+"""The store as its readers see it."""
 
-from collections.abc import Iterable
-
-import msgspec
 import pytest
 
-from kinformer.meta import ObjectKey, Record, Resource
-from kinformer.store import BUILTIN_INDEXERS, NAMESPACE_INDEX, StoreWriter
-
-PODS = Resource.builtin("Pod")
+from kinformer.store import BUILTIN_INDEXERS, NAMESPACE_INDEX, Store, StoreWriter
+from tests.unit.store.stage import by_app, key, record
 
 
-def key(name: str, namespace: str = "default") -> ObjectKey:
-    return ObjectKey(namespace, name)
+def filled() -> StoreWriter:
+    writer = StoreWriter({"app": by_app} | dict(BUILTIN_INDEXERS))
+    writer.put(record("a", app="web+db"))
+    writer.put(record("b", app="web"))
+    writer.put(record("c", namespace="shop", app="web"))
+    return writer
 
 
-def record(name: str, version: str = "1", *, namespace: str = "default", app: str = "") -> Record:
-    metadata = {"name": name, "namespace": namespace, "resourceVersion": version, "labels": {"app": app}}
-    return Record.decode(msgspec.json.encode({"metadata": metadata}), PODS)
+def names(found: tuple[object, ...]) -> list[str]:
+    return [each.key.name for each in found]  # type: ignore[attr-defined]  # they are records
 
 
-def by_app(found: Record) -> Iterable[str]:
-    app = found.metadata.labels["app"]
-    if app == "bad":
-        raise ValueError("no such app")
-    return app.split("+") if app else ()
+def test_an_empty_store_is_at_no_version() -> None:
+    store = Store()
+    assert (len(store), list(store), store.version, store.size) == (0, [], "", 0)
 
 
-def test_what_is_put_is_found_by_its_key() -> None:
-    writer = StoreWriter()
-    assert writer.put(record("a")) is None
-    assert writer.store.get(key("a")) == record("a")
-    assert key("a") in writer.store
-    assert len(writer.store) == 1
-    assert writer.store.get(key("b")) is None
+def test_a_record_is_found_by_its_key() -> None:
+    store = filled().store
+    assert store.get(key("a")) == record("a", app="web+db")
+    assert key("a") in store
+    assert (store.get(key("x")), key("x") in store) == (None, False)
+    assert len(store) == 3
+    assert store.size == sum(len(each.raw) for each in store)
 
 
-def test_putting_again_gives_back_the_one_before() -> None:
-    writer = StoreWriter()
-    writer.put(record("a", "1"))
-    assert writer.put(record("a", "2")) == record("a", "1")
-    assert writer.store.get(key("a")) == record("a", "2")
-
-
-def test_removing_gives_back_what_was_there() -> None:
-    writer = StoreWriter()
-    writer.put(record("a"))
-    assert writer.remove(key("a")) == record("a")
-    assert writer.remove(key("a")) is None
-    assert len(writer.store) == 0
-
-
-def test_a_reader_that_goes_over_the_content_is_not_disturbed_by_changes() -> None:
-    writer = StoreWriter()
-    writer.put(record("a"))
-    writer.put(record("b"))
+def test_a_reader_that_goes_over_the_records_is_not_disturbed_by_changes() -> None:
+    writer = filled()
     seen = []
     for found in writer.store:
         seen.append(found.key.name)
         writer.remove(key("b"))
-        writer.put(record("c"))
-    assert seen == ["a", "b"]
+        writer.put(record("d"))
+    assert seen == ["a", "b", "c"]
+
+
+def test_the_content_can_be_read_and_not_changed() -> None:
+    store = filled().store
+    assert list(store.content.values()) == list(store)
+    with pytest.raises(TypeError, match="does not support item"):
+        store.content[key("x")] = record("x")  # type: ignore[index]  # that it cannot is the point
 
 
 def test_an_index_finds_records_under_each_of_their_values() -> None:
-    writer = StoreWriter({"app": by_app})
-    writer.put(record("a", app="web+db"))
-    writer.put(record("b", app="web"))
-    assert [found.key.name for found in writer.store.by_index("app", "web")] == ["a", "b"]
-    assert [found.key.name for found in writer.store.by_index("app", "db")] == ["a"]
-    assert writer.store.by_index("app", "none") == ()
-    assert writer.store.index_names == ("app",)
+    store = filled().store
+    assert names(store.by_index("app", "web")) == ["a", "b", "c"]
+    assert names(store.by_index("app", "db")) == ["a"]
+    assert store.by_index("app", "none") == ()
+    assert set(store.index_values("app")) == {"web", "db"}
+    assert store.index_names == ("app", "namespace", "owner-uid")
 
 
-def test_a_change_moves_a_record_to_its_new_values() -> None:
-    writer = StoreWriter({"app": by_app})
-    writer.put(record("a", app="web+db"))
-    writer.put(record("a", app="db+mail"))
-    assert set(writer.store.index_values("app")) == {"db", "mail"}
-    writer.remove(key("a"))
-    assert writer.store.index_values("app") == ()
+def test_several_indexes_find_what_all_of_them_find() -> None:
+    store = filled().store
+    assert names(store.by_indexes({"app": "web", NAMESPACE_INDEX: "default"})) == ["a", "b"]
+    assert names(store.by_indexes({"app": "db", NAMESPACE_INDEX: "shop"})) == []
+    assert names(store.by_indexes({"app": "none", NAMESPACE_INDEX: "shop"})) == []
+    assert names(store.by_indexes({"app": "db"})) == ["a"]
+    assert names(store.by_indexes({})) == ["a", "b", "c"]
 
 
 def test_an_unknown_index_is_a_lookup_error_that_names_those_there_are() -> None:
-    writer = StoreWriter(BUILTIN_INDEXERS)
-    with pytest.raises(LookupError, match="no index is called 'app'; there are: 'namespace', 'owner-uid'"):
-        writer.store.by_index("app", "web")
+    store = filled().store
+    for ask in (
+        lambda: store.by_index("tier", "web"),
+        lambda: store.by_indexes({"app": "web", "tier": "web"}),
+        lambda: store.index_values("tier"),
+    ):
+        with pytest.raises(LookupError, match="'tier'; there are: 'app', 'namespace', 'owner-uid'"):
+            ask()
     with pytest.raises(LookupError, match="there are: none"):
         StoreWriter().store.index_values("app")
-
-
-def test_an_index_added_to_a_filled_store_finds_what_was_there_before() -> None:
-    writer = StoreWriter()
-    writer.put(record("a", app="web"))
-    writer.add_indexers({"app": by_app} | dict(BUILTIN_INDEXERS))
-    assert [found.key.name for found in writer.store.by_index("app", "web")] == ["a"]
-    assert writer.store.index_values(NAMESPACE_INDEX) == ("default",)
-
-
-def test_a_name_that_is_taken_adds_no_index_at_all() -> None:
-    writer = StoreWriter({"app": by_app})
-    with pytest.raises(ValueError, match="index 'app' exists already"):
-        writer.add_indexers({"other": by_app, "app": by_app})
-    assert writer.store.index_names == ("app",)
-
-
-def test_a_replacement_swaps_the_content_and_tells_what_vanished() -> None:
-    writer = StoreWriter({"app": by_app})
-    writer.put(record("a", app="web"))
-    writer.put(record("b", app="db"))
-    gone = writer.replace([record("b", "2", app="web"), record("c", app="web")], "9")
-    assert gone == (record("a", app="web"),)
-    assert [found.key.name for found in writer.store.by_index("app", "web")] == ["b", "c"]
-    assert writer.store.index_values("app") == ("web",)
-    assert writer.store.version == "9"
-
-
-def test_of_two_records_with_one_key_in_a_replacement_the_last_counts() -> None:
-    writer = StoreWriter()
-    writer.replace([record("a", "1"), record("a", "2")], "2")
-    assert list(writer.store) == [record("a", "2")]
-
-
-def test_an_empty_version_leaves_the_version_as_it_is() -> None:
-    writer = StoreWriter()
-    writer.publish("7")
-    writer.publish("")
-    assert writer.store.version == "7"
-
-
-def test_an_index_function_that_raises_leaves_no_half_applied_state() -> None:
-    writer = StoreWriter({"first": by_app, "app": by_app})
-    writer.put(record("a", "1", app="web"))
-    with pytest.raises(ValueError, match="no such app"):
-        writer.put(record("a", "2", app="bad"))
-    with pytest.raises(ValueError, match="no such app"):
-        writer.replace([record("b", app="web"), record("c", app="bad")], "9")
-    assert list(writer.store) == [record("a", "1", app="web")]
-    assert writer.store.index_values("first") == ("web",)
-    assert writer.store.version == ""
-
-
-def test_an_index_failure_that_somebody_hears_of_leaves_the_record_under_no_value() -> None:
-    heard: list[tuple[str, str, str]] = []
-    writer = StoreWriter(
-        {"app": by_app},
-        index_failed=lambda name, found, error: heard.append((name, str(found.key), str(error))),
-    )
-    writer.put(record("a", "1", app="web"))
-    writer.put(record("a", "2", app="bad"))
-    assert heard == [("app", "default/a", "no such app")]
-    assert writer.store.get(key("a")) == record("a", "2", app="bad")
-    assert writer.store.index_values("app") == ()

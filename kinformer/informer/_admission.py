@@ -1,0 +1,62 @@
+"""Admission: what happens to an object before it is kept."""
+
+import logging
+from collections.abc import Callable
+from typing import Any, Final, TypeAlias
+
+import msgspec
+
+from kinformer.hooks import Hooks, ObjectQuarantined
+from kinformer.meta import Object, Record, prune_managed_fields
+
+__all__ = ["MANAGED_FIELDS", "Admission", "Prune", "Transform"]
+
+_log: Final = logging.getLogger("kinformer.informer")
+
+Prune: TypeAlias = Callable[[bytes], bytes]
+"""Cuts something out of an object's JSON, and leaves its metadata's identity alone."""
+
+MANAGED_FIELDS: Final[Prune] = prune_managed_fields
+"""Cut ``metadata.managedFields``, which no controller reads from a cache."""
+
+Transform: TypeAlias = Callable[[dict[str, Any]], dict[str, Any] | None]
+"""Changes an object in place, or gives another in its stead. Name, namespace, uid and version must stay."""
+
+
+class Admission:
+    """Prunes and transforms objects; one for which that fails is quarantined.
+
+    Args:
+        name: The informer's name.
+        prune: See ``SharedInformer``.
+        transform: See ``SharedInformer``.
+        hooks: Hears of quarantined objects.
+    """
+
+    def __init__(self, name: str, *, prune: Prune | None, transform: Transform | None, hooks: Hooks) -> None:
+        self._name = name
+        self._prune = prune
+        self._transform = transform
+        self._hooks = hooks
+
+    def __call__(self, record: Record) -> Record | None:
+        """The record as it is to be kept, or ``None`` for one that is quarantined."""
+        try:
+            if self._prune is not None:
+                pruned = self._prune(record.raw)
+                record = record if pruned == record.raw else msgspec.structs.replace(record, raw=pruned)
+            return record if self._transform is None else _transformed(record, self._transform)
+        except Exception as error:  # noqa: BLE001 -- a transform is the user's code: it fails for this one object
+            _log.error("%s: %s cannot be transformed", self._name, record.key, exc_info=error)
+            self._hooks.object_quarantined(ObjectQuarantined(self._name, str(record.key), error))
+            return None
+
+
+def _transformed(record: Record, transform: Transform) -> Record:
+    content = Object(record).thaw()
+    changed = transform(content)
+    result = Record.decode(msgspec.json.encode(content if changed is None else changed), record.resource)
+    before, after = record.metadata, result.metadata
+    if (before.key, before.uid, before.resource_version) != (after.key, after.uid, after.resource_version):
+        raise ValueError("a transform must leave name, namespace, uid and resourceVersion as they are")
+    return result

@@ -1,0 +1,76 @@
+"""What happens to objects before they are kept."""
+
+from typing import Any
+
+import msgspec
+
+from kinformer.informer import MANAGED_FIELDS, Prune, Transform
+from kinformer.informer._admission import Admission
+from kinformer.meta import Record, Resource
+from tests.unit.informer.stage import Quarantine
+
+PODS = Resource.builtin("Pod")
+
+
+def record(*, spec: int = 0, managed: bool = False) -> Record:
+    metadata: dict[str, Any] = {"name": "a", "namespace": "default", "uid": "u", "resourceVersion": "1"}
+    if managed:
+        metadata["managedFields"] = [{"manager": "kubectl"}]
+    return Record.decode(msgspec.json.encode({"metadata": metadata, "spec": spec}), PODS)
+
+
+def admit(
+    found: Record, *, prune: Prune | None = MANAGED_FIELDS, transform: Transform | None = None
+) -> tuple[Record | None, list[str]]:
+    """What is left of a record, and who is quarantined."""
+    hooks = Quarantine()
+    return Admission("pods", prune=prune, transform=transform, hooks=hooks)(found), hooks.keys
+
+
+def spec_of(found: Record | None) -> object:
+    assert found is not None
+    return msgspec.json.decode(found.raw)["spec"]
+
+
+def test_managed_fields_are_cut_unless_they_are_to_be_kept() -> None:
+    pruned, _ = admit(record(managed=True))
+    assert pruned is not None
+    assert b"managedFields" not in pruned.raw
+    assert admit(record(managed=True), prune=None) == (record(managed=True), [])
+
+
+def test_what_needs_no_change_stays_the_record_that_it_is() -> None:
+    found = record()
+    assert admit(found)[0] is found
+
+
+def test_a_transform_changes_the_object_in_place_or_gives_another() -> None:
+    def count_up(content: dict[str, Any]) -> None:
+        content["spec"] += 1
+
+    def other(content: dict[str, Any]) -> dict[str, Any]:
+        return {"metadata": content["metadata"], "spec": 42}
+
+    assert spec_of(admit(record(spec=1), transform=count_up)[0]) == 2
+    assert spec_of(admit(record(spec=1), transform=other)[0]) == 42
+
+
+def test_an_object_whose_transform_fails_is_quarantined() -> None:
+    def refuse(content: dict[str, Any]) -> None:
+        raise ValueError("odd")
+
+    assert admit(record(), transform=refuse) == (None, ["default/a"])
+
+
+def test_an_object_whose_pruning_fails_is_quarantined() -> None:
+    def break_it(raw: bytes) -> bytes:
+        raise ZeroDivisionError
+
+    assert admit(record(), prune=break_it) == (None, ["default/a"])
+
+
+def test_a_transform_that_changes_the_identity_is_an_error() -> None:
+    def rename(content: dict[str, Any]) -> None:
+        content["metadata"]["name"] = "other"
+
+    assert admit(record(), transform=rename) == (None, ["default/a"])

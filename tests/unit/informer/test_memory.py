@@ -1,0 +1,89 @@
+"""What an informer holds on to: one record for each object, and nothing of what it has been through."""
+
+import weakref
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from random import Random
+from typing import Literal
+
+import anyio
+import pytest
+
+from kinformer.errors import ExpiredError
+from kinformer.informer import Notification, SharedInformer
+from kinformer.meta import EventType, Object, ObjectList, Record, WatchEvent
+from kinformer.testing import FakeClock
+from tests.unit.informer.stage import PODS, pod
+
+COUNT = 200
+
+
+class Traced(Record, frozen=True, gc=True, weakref=True):
+    """A record that can be seen to be gone."""
+
+
+class Fleet:
+    """A source that makes its objects when they are read, and keeps none. Each list finds some of them changed."""
+
+    resource = PODS
+
+    def __init__(self) -> None:
+        self.made: list[weakref.ref[Traced]] = []
+        self.lists = 0
+        self.expired = anyio.Event()
+
+    @property
+    def alive(self) -> int:
+        """How many of its records somebody still holds."""
+        return sum(made() is not None for made in self.made)
+
+    def make(self, number: int) -> WatchEvent:
+        record = pod(f"{number}", 1 if number % 10 else self.lists).record
+        traced = Traced(record.resource, record.key, record.metadata, record.raw + b" ")
+        self.made.append(weakref.ref(traced))
+        return WatchEvent(EventType.ADDED, traced, record.metadata.resource_version)
+
+    async def list(
+        self, *, version: str = "", version_match: str = "", limit: int = 0, continue_token: str = ""
+    ) -> ObjectList[Object]:
+        raise NotImplementedError
+
+    @asynccontextmanager
+    async def watch(
+        self, *, version: str = "", timeout: int = 0, bookmarks: bool = True, initial_events: bool = False
+    ) -> AsyncIterator[AsyncIterator[Sequence[WatchEvent]]]:
+        yield self.stream()
+
+    async def stream(self) -> AsyncIterator[Sequence[WatchEvent]]:
+        self.lists += 1
+        self.expired = anyio.Event()
+        yield [self.make(number) for number in range(COUNT)]
+        yield [WatchEvent(EventType.BOOKMARK, version=str(self.lists), ends_initial_events=True)]
+        await self.expired.wait()
+        raise ExpiredError(410, "Expired", "too old")
+
+
+QUEUES: list[Literal["delta", "in-order"]] = ["delta", "in-order"]
+
+
+@pytest.mark.parametrize("queue", QUEUES)
+async def test_after_a_list_each_object_is_held_once(queue: Literal["delta", "in-order"]) -> None:
+    clock, fleet = FakeClock(), Fleet()
+    informer = SharedInformer(fleet, clock=clock, random=Random(1), queue=queue)
+    told = 0
+
+    def handler(notification: Notification[Object]) -> None:
+        nonlocal told
+        told += 1
+
+    informer.add_handler(handler)
+    informer.add_handler(handler, coalesce=True)
+    async with anyio.create_task_group() as tasks:
+        await tasks.start(informer.run)
+        for number in range(1, 4):
+            await clock.advance(60)
+            assert told == 2 * (COUNT + (number - 1) * COUNT // 10)
+            # Besides the store only the handles of the last notifications hold any: those of what has changed.
+            assert COUNT <= fleet.alive <= COUNT + (number - 1) * COUNT // 10
+            fleet.expired.set()
+        informer.close()
