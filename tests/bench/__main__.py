@@ -5,7 +5,7 @@ The quick run has few rounds, so it lets a ratio be a quarter beyond its bound.
 
 import sys
 
-from tests.bench import imports, objects, pipeline, queues, streams
+from tests.bench import imports, objects, pipeline, queues, stalls, streams
 
 
 def main(arguments: list[str]) -> int:
@@ -19,6 +19,7 @@ def main(arguments: list[str]) -> int:
         results += [comparison.run(rounds, slack=slack) for comparison in room.comparisons()]
     results.append(streams.run(rounds, slack=slack))
     results.append(queues.gives_memory_back(200_000 if arguments else 2_000_000))
+    results.append(stalls.run(quick=bool(arguments)))
     return 0 if all(results) else 1
 
 
