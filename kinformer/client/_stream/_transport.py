@@ -61,7 +61,7 @@ class StreamTransport(httpx.AsyncBaseTransport):
     async def aclose(self) -> None:
         """Close all connections; who still reads an answer gets ``httpx.ReadError``."""
         self._is_closed = True
-        for connection in self._open:
+        for connection in tuple(self._open):
             connection.abort("the client was closed")
         try:
             with self._clock.move_on_after(_CLOSE):
