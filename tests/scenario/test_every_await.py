@@ -71,6 +71,7 @@ STAGES = {
     "server": Stage(
         ("apiserver/",),
         (requests.requests_in_the_server, server.a_server_that_lives, server.watches_that_fail),
+        by="chain",
     ),
     "sockets": Stage(
         ("apiserver/http/_serving",),

@@ -107,7 +107,11 @@ async def races(sweep: Sweep) -> None:
     made: list[str] = []
 
     async def attempt(seconds: float, name: str) -> str:
-        await clock.sleep(seconds)
+        try:
+            await clock.sleep(seconds)
+        finally:
+            with anyio.CancelScope(shield=True):  # the winner waits until the others have gone
+                await checkpoint()
         if not name:
             raise OSError("nobody is there")
         made.append(name)
@@ -159,6 +163,7 @@ async def credentials(sweep: Sweep) -> None:
                 ask_gcloud,
                 ask_provider,
                 linger,
+                linger_without_a_word,
             ):
                 await sweep.of(work, held=processes)
 
@@ -167,6 +172,12 @@ async def linger() -> None:
     """A plugin takes too long, and is killed."""
     clock = SystemClock()
     assert await run_program(["sleep", "60"], env={}, interactive=False, patience=0.2, clock=clock) is None
+
+
+async def linger_without_a_word() -> None:
+    """It has closed its outputs, so that nothing is left to wait for but its end."""
+    command = ["sh", "-c", "exec >&- 2>&-; exec sleep 60"]
+    assert await run_program(command, env={}, interactive=False, patience=0.2, clock=SystemClock()) is None
 
 
 def forget(*, id_token: str, refresh_token: str) -> None:

@@ -238,6 +238,19 @@ async def factories(sweep: Sweep) -> None:
             tasks.cancel_scope.cancel()
 
     await sweep.of(make, held=lambda: (source.open, clock.next_timer))
+    factory = InformerFactory(Sources(), clock=clock, random=Random(1))
+
+    async def acquire() -> None:
+        """From a factory that goes on: nothing runs in it that nobody holds."""
+        with factory.acquire(PODS) as informer:
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(clock.advance, 20.0)
+                await informer.wait_for("11")
+
+    async with anyio.create_task_group() as tasks:
+        await tasks.start(factory.run)
+        await sweep.of(acquire, held=lambda: (source.open, clock.next_timer))
+        tasks.cancel_scope.cancel()
 
 
 async def floors(sweep: Sweep) -> None:

@@ -127,7 +127,7 @@ REQUESTS: Final = {
     "discover": Asked("GET", "/apis"),
     "get from a broken disk": Asked("GET", MAPS + "/{name}", meanwhile={"get": [fail]}),
     "get what is too deep": Asked("GET", MAPS + "/{name}", meanwhile={"get": [recur]}),
-    "watch": Asked("GET", f"{MAPS}?{STATE}&timeoutSeconds=1"),
+    "watch": Asked("GET", f"{MAPS}?{STATE}&timeoutSeconds=3&allowWatchBookmarks=true"),
     "watch from a version": Asked("GET", MAPS + "?watch=1&resourceVersion=2&timeoutSeconds=1"),
     "watch from now": Asked(
         "GET", MAPS + "?watch=1&timeoutSeconds=1&sendInitialEvents=false&resourceVersionMatch=NotOlderThan"

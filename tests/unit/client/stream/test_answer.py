@@ -221,3 +221,13 @@ def test_what_goes_on_for_ever_without_a_body_is_given_up(begin: bytes, more: by
     assert "without a byte of the body" in answer.failure
     assert answer.feed(more) == b""
     assert not answer.is_whole
+
+
+def test_each_byte_of_the_body_begins_the_count_anew() -> None:
+    answer, taken = Answer(), 0
+    answer.feed(CHUNKED)
+    while taken < 3 * SILENCE:
+        for part in (b"1;" + b"x" * 1000, b"\r\n", b"a", b"\r\n"):
+            answer.feed(part)
+            taken += len(part)
+    assert not answer.failure
