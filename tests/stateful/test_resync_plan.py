@@ -89,5 +89,5 @@ class ResyncMachine(RuleBasedStateMachine):
         assert self.plan.check == self.check()
 
 
-ResyncMachine.TestCase.settings = settings(max_examples=400, stateful_step_count=10, deadline=None)
+ResyncMachine.TestCase.settings = settings(max_examples=200, stateful_step_count=10, deadline=None)
 TestResyncPlan = ResyncMachine.TestCase
