@@ -24,6 +24,7 @@ from kinformer.meta import Object
 from kinformer.testing import FakeClock, config_map, custom_resource_definition
 from kinformer.testing import namespace as namespace_named
 from tests.certificates import Authority
+from tests.scenario.cancelling.requests import furnish
 from tests.scenario.cancelling.sweep import Sweep
 from tests.scenario.cancelling.world import (
     CONFIG_MAPS,
@@ -33,7 +34,6 @@ from tests.scenario.cancelling.world import (
     PODS,
     WIDGETS,
     World,
-    deployment,
     world,
 )
 from tests.unit.client.discovery_stage import CORE, line, lines
@@ -74,9 +74,9 @@ async def delete_all(client: Client, name: str) -> object:
 
 async def delete_a_namespace(client: Client, name: str) -> object:
     namespaces = client.resource(NAMESPACES)
-    await namespaces.create(namespace_named(name))
-    await client.resource(CONFIG_MAPS).create(config_map("inside", namespace=name))
-    await namespaces.delete(name)
+    await namespaces.create(namespace_named(f"{name}-space"))
+    await client.resource(CONFIG_MAPS).create(config_map("inside", namespace=f"{name}-space"))
+    await namespaces.delete(f"{name}-space")
     return None
 
 
@@ -146,8 +146,7 @@ async def sweep_work(sweep: Sweep, work: Work, made: World, names: Iterator[str]
     async def prepare() -> None:
         nonlocal name
         name = next(names)
-        await made.client.resource(CONFIG_MAPS).create(config_map(name, namespace="default"))
-        await made.client.resource(DEPLOYMENTS).create(deployment(name))
+        await furnish(made, name)
 
     async def request() -> None:
         await work(made.client, name)
