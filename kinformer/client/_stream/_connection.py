@@ -13,7 +13,7 @@ from kinformer.clock import Clock
 
 __all__ = ["Connection"]
 
-_READ: Final = 131_072
+_READ: Final = 262_144
 """Bytes that one read may bring. Pages of it that no read has filled yet cost no memory."""
 
 _HIGH: Final = 262_144
@@ -33,7 +33,7 @@ class _Failure(NamedTuple):
 class Connection(asyncio.BufferedProtocol):
     """A connection to a server, for one task at a time.
 
-    Between two calls it holds at most 384 KiB of the body: what is above the high-water mark, plus one read. asyncio and
+    Between two calls it holds at most 512 KiB of the body: what is above the high-water mark, plus one read. asyncio and
     the kernel hold their own, likewise bounded. All that closes it is synchronous, so that no cancellation can come
     in between. It is not closed politely: a server learns of the end from the socket.
 

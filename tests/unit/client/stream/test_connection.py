@@ -254,7 +254,7 @@ async def test_a_slow_reader_bounds_what_is_held_and_gets_it_all() -> None:
         read = 0
         while piece := await wire.connection.read(idle=None):
             read += len(piece)
-            assert len(piece) <= 131_072
+            assert len(piece) <= 262_144
             left = await wire.send_what_goes(left)
         assert read == 8 * MiB
         assert wire.connection.finish()
