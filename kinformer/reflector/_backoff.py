@@ -74,3 +74,7 @@ class Openings:
         full_at = max(self._full_at, now)
         self._full_at = full_at + self.INTERVAL
         return max(0.0, full_at - (self.BURST - 1) * self.INTERVAL - now)
+
+    def give_back(self) -> None:
+        """Undo a ``take`` whose opening was not used, as its time had not come."""
+        self._full_at -= self.INTERVAL

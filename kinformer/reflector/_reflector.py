@@ -226,7 +226,11 @@ class Reflector:
     async def _queue_up(self) -> None:
         """Wait until the server may be asked to open something."""
         if delay := self._openings.take(self._clock.monotonic()):
-            await self._clock.sleep(delay)
+            try:
+                await self._clock.sleep(delay)
+            except BaseException:
+                self._openings.give_back()
+                raise
 
     async def _wait(self, state: Waiting) -> Outcome:
         now = self._clock.monotonic()

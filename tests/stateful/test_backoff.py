@@ -35,6 +35,15 @@ class OpeningsMachine(RuleBasedStateMachine):
         assert delay == float(expected)
         self.used.append(self.now + delay)
 
+    @rule(which=st.integers(0, 20))
+    def give_back(self, which: int) -> None:
+        """One of those whose time has not come."""
+        waiting = [moment for moment in self.used if moment > self.now]
+        if waiting:
+            self.used.remove(waiting[which % len(waiting)])
+            self.tokens += 1
+            self.openings.give_back()
+
     @rule(tries=st.integers(1, 30))
     def take_one_after_the_other(self, tries: int) -> None:
         """A loop that fails at once, as fast as it is let."""

@@ -78,3 +78,12 @@ def test_the_bucket_knows_when_it_is_full_again() -> None:
     openings.take(100.0)
     openings.take(100.0)
     assert [openings.fills_in(now) for now in (100.0, 103.0, 120.0, 121.0)] == [20.0, 17.0, 0.0, 0.0]
+
+
+def test_an_opening_that_is_given_back_is_the_next_ones() -> None:
+    openings = Openings()
+    for _ in range(6):
+        openings.take(0.0)
+    assert openings.take(0.0) == 10.0
+    openings.give_back()
+    assert openings.take(0.0) == 10.0

@@ -78,6 +78,16 @@ async def test_cancelling_leaves_nothing_and_another_run_goes_on_from_there(
     assert stage.story.calls[: len(calls)] == calls
 
 
+async def test_runs_that_are_cancelled_in_line_leave_their_places_to_the_next() -> None:
+    stage = Stage(lists=[EMPTY], watches=repeat([HOLD]))
+    for _ in range(30):
+        async with stage.running():
+            pass
+    assert len(stage.source.requests) == 6
+    async with stage.running(10.0):
+        assert len(stage.source.requests) == 7
+
+
 async def test_another_run_watches_from_the_last_version_that_was_applied() -> None:
     stage = Stage(lists=[EMPTY], watches=[[A, HOLD], [HOLD]])
     async with stage.running():
