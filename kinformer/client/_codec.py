@@ -18,6 +18,7 @@ from kinformer.meta import (
     EventType,
     Object,
     ObjectList,
+    Objects,
     Record,
     Resource,
     WatchEvent,
@@ -160,15 +161,15 @@ def decode_list(body: bytes, resource: Resource) -> ObjectList[Object]:
         raise DecodeError(f"the server sent {resource} as a Table, although JSON objects were asked for")
     if isinstance(page.items, msgspec.UnsetType) or page.kind == "Status":
         raise DecodeError(f"expected a list of {resource}, found {page.kind or 'something'} without items")
-    items, rejected = [], []
+    records, rejected = [], []
     for raw in page.items or ():
         try:
-            items.append(Object(decode_record(bytes(raw), resource)))
+            records.append(decode_record(bytes(raw), resource))
         except DecodeError as error:
             rejected.append(error)
     meta = page.metadata
     return ObjectList(
-        tuple(items),
+        Objects(records),
         meta.resource_version or "",
         meta.next_token or "",
         meta.remaining_item_count,

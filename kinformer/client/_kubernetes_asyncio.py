@@ -9,7 +9,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, closing
 from functools import cache
 from typing import Any, Final, Self
 
-from kinformer.client._codec import WatchDecoder, decode_list
+from kinformer.client._codec import WatchDecoder
 from kinformer.client._filters import Fields, Labels
 from kinformer.client._frames import forget_frames
 from kinformer.client._list_method import (
@@ -19,6 +19,7 @@ from kinformer.client._list_method import (
     list_of_any,
     watch_keywords,
 )
+from kinformer.client._listing import ListDecoder
 from kinformer.client._status import from_response
 from kinformer.client._target import Target
 from kinformer.client._watch import GRACE, LONGEST, Batches
@@ -116,19 +117,17 @@ class KubernetesAsyncioSource:
         Raises:
             RequestError: No answer, no usable answer, or a refusal.
         """
-        what, body = f"the list of {self._resource}", None
+        what, page = f"the list of {self._resource}", None
         try:
             with self._clock.move_on_after(self._timeout):
                 response = await self._open(list_keywords(version, version_match, limit, continue_token))
                 with closing(response):
-                    body = await response.read()
+                    page = await self._received(response, what)
         except _failures() as error:
             raise _ours(what, error) from error
-        if body is None:
+        if page is None:
             raise TransportError(f"{what}: no answer within {self._timeout:g} s")
-        if not 200 <= response.status < 300:
-            raise from_response(response.status, body, response.headers, call=what)
-        return decode_list(body, self._resource)
+        return page
 
     def watch(
         self, *, version: str = "", timeout: int = 0, bookmarks: bool = True, initial_events: bool = False
@@ -163,6 +162,14 @@ class KubernetesAsyncioSource:
                 rest = await chunks.rest(self._timeout)
                 raise from_response(response.status, rest, response.headers, call=what)
             yield Batches(chunks, WatchDecoder(self._resource, what))
+
+    async def _received(self, response: Any, what: str) -> ObjectList[Object]:
+        if not 200 <= response.status < 300:
+            raise from_response(response.status, await response.read(), response.headers, call=what)
+        decoder = ListDecoder(self._resource)
+        while chunk := await response.content.readany():
+            decoder.feed(chunk)
+        return decoder.finish()
 
     async def _open(self, keywords: dict[str, Any]) -> Any:
         try:

@@ -17,7 +17,7 @@ import msgspec
 
 from kinformer.client._codec import decode_list, decode_record
 from kinformer.errors import DecodeError
-from kinformer.meta import Object, ObjectList, Record, Resource
+from kinformer.meta import Object, ObjectList, Objects, Record, Resource
 
 __all__ = ["ListDecoder"]
 
@@ -53,7 +53,7 @@ class ListDecoder:
         self._sought = 0
         """Where in the buffer to go on looking."""
         self._misses = 0
-        self._records: Final[list[Record]] = []  # no handles: the collector visits these, not records
+        self._records: Final[list[Record]] = []
         self._rejected: Final[list[DecodeError]] = []
 
     def __len__(self) -> int:
@@ -76,7 +76,7 @@ class ListDecoder:
         """
         rest = decode_list(self._head + self._buffer, self._resource)
         return ObjectList(
-            (*map(Object, self._records), *rest.items),
+            Objects((*self._records, *rest.records)),
             rest.version,
             rest.continue_token,
             rest.remaining,

@@ -1,10 +1,11 @@
 """Pages: reading a list in pieces, and making one of them again. After ``tools/pager`` of client-go."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from itertools import chain
 from typing import Final, TypeVar
 
 from kinformer.errors import DecodeError, ExpiredError
-from kinformer.meta import Object, ObjectList
+from kinformer.meta import Object, ObjectList, Objects
 
 __all__ = ["PAGE_SIZE", "ReadPage", "join", "modelled", "paginate"]
 
@@ -51,17 +52,17 @@ async def paginate(
 
 def join(pages: Iterable[ObjectList[T]]) -> ObjectList[T]:
     """One list of all pages, beginning again where the version changes."""
-    items: list[T] = []
+    parts: list[Sequence[T]] = []
     rejected: list[DecodeError] = []
     version: str | None = None
     for page in pages:
         if page.version != version:
-            items.clear()
+            parts.clear()
             rejected.clear()
             version = page.version
-        items += page.items
+        parts.append(page.items)
         rejected += page.rejected
-    return ObjectList(tuple(items), version or "", rejected=tuple(rejected))
+    return ObjectList(_chained(parts), version or "", rejected=tuple(rejected))
 
 
 def modelled(page: ObjectList[Object], model: type[T]) -> ObjectList[T]:
@@ -76,3 +77,10 @@ def modelled(page: ObjectList[Object], model: type[T]) -> ObjectList[T]:
         except DecodeError as error:
             rejected.append(error)
     return ObjectList(tuple(items), page.version, page.continue_token, page.remaining, tuple(rejected))
+
+
+def _chained(parts: Sequence[Sequence[T]]) -> Sequence[T]:
+    records = [part.records for part in parts if isinstance(part, Objects)]
+    if len(records) == len(parts) > 0:
+        return Objects(chain.from_iterable(records))  # type: ignore[return-value]  # T is Object here
+    return tuple(chain.from_iterable(parts))

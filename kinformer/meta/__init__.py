@@ -1,7 +1,7 @@
 """What a Kubernetes object is, without asking a server. Pure: nothing here waits or talks."""
 
 from kinformer.meta._builtins import BUILTINS, BuiltinRow
-from kinformer.meta._events import INITIAL_EVENTS_END, EventType, ObjectList, WatchEvent
+from kinformer.meta._events import INITIAL_EVENTS_END, EventType, ObjectList, Objects, WatchEvent
 from kinformer.meta._fields import FieldRequirement, FieldSelector
 from kinformer.meta._frozen import FrozenDict, FrozenList
 from kinformer.meta._keys import ObjectKey
@@ -31,6 +31,7 @@ __all__ = [
     "ObjectKey",
     "ObjectList",
     "ObjectMeta",
+    "Objects",
     "OpenApiModel",
     "OwnerReference",
     "Record",

@@ -1,15 +1,16 @@
 """WatchEvent: one line of a watch, understood; ObjectList: one page of a list, understood."""
 
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final, Generic, TypeVar
+from typing import Final, Generic, TypeVar, overload
 
 import msgspec
 
 from kinformer.errors import DecodeError, RequestError
 from kinformer.meta._objects import Object, Record
 
-__all__ = ["INITIAL_EVENTS_END", "EventType", "ObjectList", "WatchEvent"]
+__all__ = ["INITIAL_EVENTS_END", "EventType", "ObjectList", "Objects", "WatchEvent"]
 
 T_co = TypeVar("T_co", covariant=True)
 
@@ -55,20 +56,60 @@ class WatchEvent(msgspec.Struct, frozen=True):
         return Object(self.record)
 
 
+class Objects(Sequence[Object]):
+    """Objects in order, each handle made when it is asked for, anew each time; equal to a tuple of equal objects.
+
+    A list of 100,000 handles takes the garbage collector 50 ms, one of records nothing.
+    """
+
+    __slots__ = ("records",)
+
+    def __init__(self, records: Iterable[Record]) -> None:
+        self.records: Final = tuple(records)
+
+    @overload
+    def __getitem__(self, index: int) -> Object: ...
+    @overload
+    def __getitem__(self, index: slice) -> "Objects": ...
+
+    def __getitem__(self, index: int | slice) -> "Object | Objects":
+        return Objects(self.records[index]) if isinstance(index, slice) else Object(self.records[index])
+
+    def __iter__(self) -> Iterator[Object]:
+        return map(Object, self.records)
+
+    def __len__(self) -> int:
+        return len(self.records)
+
+    def __eq__(self, other: object) -> bool:
+        return tuple(self) == tuple(other) if isinstance(other, Objects | tuple) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+    def __repr__(self) -> str:
+        return repr(tuple(self))
+
+
 @dataclass(frozen=True)  # with slots, ObjectList[Object](...) fails on Python 3.11
 class ObjectList(Generic[T_co]):
     """One page of a list, in the server's order.
 
     Attributes:
-        items: The objects.
+        items: The objects; see ``Objects`` where nothing else is asked for.
         version: The resource version of the snapshot that the page belongs to.
         continue_token: What to send for the next page; ``""`` on the last one.
         remaining: How many objects follow this page, or ``None`` where the server does not say.
         rejected: Objects that could not be read, each with its key where that could be told. The rest is whole.
     """
 
-    items: tuple[T_co, ...]
+    items: Sequence[T_co]
     version: str
     continue_token: str = ""
     remaining: int | None = None
     rejected: tuple[DecodeError, ...] = ()
+
+    @property
+    def records(self: "ObjectList[Object]") -> Sequence[Record]:
+        """The records of the objects; making no handles where the items are ``Objects``."""
+        return self.items.records if isinstance(self.items, Objects) else [obj.record for obj in self.items]

@@ -60,7 +60,7 @@ class ConsistencyDetector:
         await self._admit()
         found = await self._list(version)
         if isinstance(found, ObjectList):
-            difference = compare(records, [obj.record for obj in found.items])
+            difference = compare(records, found.records)
             if difference:
                 raise InconsistencyError(
                     f"the snapshot of {self._source.resource} at version {version} differs from a LIST of that version: "

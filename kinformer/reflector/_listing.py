@@ -30,7 +30,7 @@ async def fetch(source: Source, state: Listing) -> Pages | PageExpired | Failed:
         page = await _fetch_page(source, state, token)
         if isinstance(page, Exception):
             return PageExpired() if token and isinstance(page, ExpiredError) else Failed(page)
-        records.extend(obj.record for obj in page.items)
+        records.extend(page.records)
         rejected.extend(page.rejected)
         version = version or page.version  # all pages are of one snapshot
         if not page.continue_token:

@@ -5,6 +5,7 @@ Strict mypy calls an ``ignore`` that ignores nothing an error, so each one below
 
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, assert_type
 
@@ -106,7 +107,7 @@ async def what_a_client_gives(client: Client, pods: Resource) -> None:
     assert_type(typed.subresource("eviction"), ResourceClient[Object])
     assert_type(await typed.get("default/a"), Pod)
     assert_type(await typed.list(), ObjectList[Pod])
-    assert_type((await typed.list()).items, tuple[Pod, ...])
+    assert_type((await typed.list()).items, Sequence[Pod])
     assert_type(await wait_for(typed, "default/a", "Ready", timeout=1), Pod)
     assert_type(await wait_for(typed, "default/a", lambda pod: pod is None, timeout=1), Pod | None)
     assert_type(

@@ -120,6 +120,15 @@ async def test_a_page_is_decoded_by_our_codec() -> None:
     assert answer.is_closed
 
 
+async def test_a_page_that_arrives_in_pieces_is_decoded_as_one() -> None:
+    page = {"kind": "PodList", "metadata": {"resourceVersion": "7"}, "items": [pod("a", 5), pod("b", 6)]}
+    body = json.dumps(page, separators=(",", ":")).encode()
+    whole = await source(Answer(body)).list()
+    pieces = [body[start : start + 7] for start in range(0, len(body), 7)]
+    assert await source(Answer(*pieces)).list() == whole
+    assert [obj.key.name for obj in whole.items] == ["a", "b"]
+
+
 async def test_a_watch_yields_what_one_read_completes() -> None:
     bookmark = {"kind": "Pod", "apiVersion": "v1", "metadata": {"resourceVersion": "9"}}
     whole = line("ADDED", pod("a", 2)) + line("MODIFIED", pod("a", 3)) + line("BOOKMARK", bookmark)
