@@ -14,7 +14,10 @@ nox.options.error_on_external_run = True
 nox.options.default_venv_backend = "venv"
 
 TOOLS = ("import-linter", "mypy", "ruff", "types-PyYAML")
-TESTS = ("hypothesis", "pydantic", "pytest", "pytest-asyncio", "pytest-timeout", "pytest-xdist")
+TESTS = (
+    *("hypothesis", "pytest", "pytest-asyncio", "pytest-timeout", "pytest-xdist"),
+    *("jsonpath-ng", "pydantic", "python-jsonpath"),  # what people read objects with
+)
 DOCS = ("mkdocs-material", "mkdocstrings[python]")
 CLIENTS = ("kopf",)
 CODE = ("kinformer", "tests", "examples", "docs", "noxfile.py")

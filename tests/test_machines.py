@@ -70,7 +70,7 @@ DRIVEN = {
     ],
     "test_stored": ["apiserver.cacher._stored.StoredObject"],
     "test_turns": ["client._rate_limit.Bucket"],
-    "test_views": ["apiserver.cacher._views.Views", "informer._views.Views"],
+    "test_views": ["apiserver.cacher._views.Views"],
     "test_warnings": ["client._warnings.Warnings"],
     "test_watch_decoder": ["client._codec.WatchDecoder"],
     "test_workqueue": [

@@ -346,7 +346,6 @@ class SharedInformer(Generic[T]):
         self._is_closed = True
         for registration in tuple(self._listeners):
             self.remove_handler(registration)
-        self._views.forget()
         self._pump.announce()
 
     def _index_failed(self, index: str, record: Record, error: Exception) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from kinformer.errors import DecodeError
-from kinformer.meta._frozen import FrozenDict
+from kinformer.meta._frozen import FrozenDict, frozen_dict
 from kinformer.meta._keys import ObjectKey
 
 __all__ = ["ObjectMeta", "OwnerReference", "WireMetadata", "decode_metadata"]
@@ -51,12 +51,12 @@ class ObjectMeta(msgspec.Struct, frozen=True, gc=False):
     @property
     def labels(self) -> FrozenDict:
         """The labels, as a read-only dict made at each access."""
-        return FrozenDict(zip(self.flat_labels[::2], self.flat_labels[1::2], strict=True))
+        return frozen_dict(zip(self.flat_labels[::2], self.flat_labels[1::2], strict=True))
 
     @property
     def annotations(self) -> FrozenDict:
         """The annotations, as a read-only dict made at each access."""
-        return FrozenDict(zip(self.flat_annotations[::2], self.flat_annotations[1::2], strict=True))
+        return frozen_dict(zip(self.flat_annotations[::2], self.flat_annotations[1::2], strict=True))
 
     @property
     def key(self) -> ObjectKey:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, TypeVar
 import msgspec
 
 from kinformer.errors import DecodeError
-from kinformer.meta._frozen import FrozenDict
+from kinformer.meta._frozen import FrozenDict, frozen_dict
 from kinformer.meta._keys import ObjectKey
 from kinformer.meta._metadata import ObjectMeta, decode_metadata
 from kinformer.meta._openapi_models import is_openapi_model, openapi_decoder
@@ -126,7 +126,7 @@ class Object:
             DecodeError: The body is not valid JSON; metadata alone is checked when an object arrives.
         """
         if self._body is None:
-            self._body = FrozenDict(self.thaw())
+            self._body = frozen_dict(self.thaw())
         return self._body
 
     def __getitem__(self, key: str) -> Any:
@@ -212,6 +212,9 @@ class Object:
         if mine.resource != theirs.resource or mine.metadata != theirs.metadata:
             return False
         return mine.raw == theirs.raw or self.body == other.body
+
+    def __reduce__(self) -> tuple[type[Self], tuple[Record]]:
+        return type(self), (self._record,)  # so that a copy, too, is a handle with a body of its own
 
     def __hash__(self) -> int:
         return hash((self.resource, self.key, self.metadata.uid, self.metadata.resource_version))

@@ -62,7 +62,9 @@ class _Field(NamedTuple):
 
 
 class _Trusting:
-    """What a model asks whether to check what it is given (``Configuration``)."""
+    """What a model asks whether to check what it is given (``Configuration``). All have it, so nobody can change it."""
+
+    __slots__ = ()
 
     client_side_validation = False
 

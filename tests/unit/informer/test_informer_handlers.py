@@ -1,11 +1,13 @@
 """Handlers that come late, go early, are slow, or want it short."""
 
 import asyncio
+import copy
+from typing import Any
 
 import anyio
 import pytest
 
-from kinformer.informer import Handlers, Notification
+from kinformer.informer import Added, Handlers, Notification
 from kinformer.meta import Object
 from kinformer.testing import (
     HOLD,
@@ -146,17 +148,23 @@ async def test_a_coalescing_handler_gets_what_is_left_of_a_burst(make: MakeBench
         bench.informer.close()
 
 
-async def test_handlers_share_one_object_for_each_delivery(make: MakeBench) -> None:
+async def test_each_handler_is_given_an_object_of_its_own(make: MakeBench) -> None:
+    """What a handler does to it, even past the wrappers, no other one sees, nor who asks the lister."""
     bench = make([*snapshot(5, pod("a", 1)), HOLD])
-    seen: list[Object] = []
+    seen: list[Any] = []
+
+    def spoil(told: Added[Object]) -> None:
+        seen.append(copy.deepcopy(told.obj.body["spec"]))
+        dict.clear(told.obj.body["spec"])
+
     for _ in range(2):
-        bench.informer.add_handler(Handlers[Object](on_add=lambda told: seen.append(told.obj)))
+        bench.informer.add_handler(Handlers[Object](on_add=spoil))
     async with anyio.create_task_group() as tasks:
         await tasks.start(bench.informer.run)
         await settle()
         bench.informer.close()
-    first, second = seen
-    assert first is second
+    seen += [obj["spec"] for obj in bench.informer.lister.list()]
+    assert seen == [{"replicas": 1}] * 3
 
 
 @pytest.mark.parametrize("waits", [False, True], ids=["and returns", "and waits"])
