@@ -187,8 +187,9 @@ def forget(*, id_token: str, refresh_token: str) -> None:
 class SlowAnswer:
     """An answer of aiohttp, as far as a source looks at it."""
 
-    def __init__(self, open_answers: set["SlowAnswer"], status: int) -> None:
+    def __init__(self, open_answers: set["SlowAnswer"], status: int, body: bytes) -> None:
         self.status = status
+        self.body = body
         self.headers: dict[str, str] = {}
         self.content = self
         self._open = open_answers
@@ -196,11 +197,11 @@ class SlowAnswer:
 
     async def readany(self) -> bytes:
         await checkpoint()
-        return b""
+        body, self.body = self.body, b""
+        return body
 
     async def read(self) -> bytes:
-        await checkpoint()
-        return b'{"metadata": {"resourceVersion": "1"}, "items": []}'
+        return await self.readany()
 
     def close(self) -> None:
         self._open.discard(self)
@@ -213,7 +214,8 @@ async def foreign_sources(sweep: Sweep) -> None:
 
     async def method(status: int, **keywords: Any) -> SlowAnswer:
         await checkpoint()
-        return SlowAnswer(answers, status)
+        body = b"" if keywords.get("watch") else b'{"metadata": {"resourceVersion": "1"}, "items": []}'
+        return SlowAnswer(answers, status, body)
 
     async def read() -> None:
         source = KubernetesAsyncioSource(method, 200, resource=PODS, clock=clock)
@@ -223,6 +225,8 @@ async def foreign_sources(sweep: Sweep) -> None:
 
     async def be_refused() -> None:
         source = KubernetesAsyncioSource(method, 403, resource=PODS, clock=clock)
+        with suppress(ForbiddenError):
+            await source.list()
         with suppress(ForbiddenError):
             async with source.watch():
                 pass
