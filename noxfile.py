@@ -21,6 +21,8 @@ TESTS = (
 DOCS = ("mkdocs-material", "mkdocstrings[python]")
 CLIENTS = ("kopf",)
 CODE = ("kinformer", "tests", "examples", "docs", "noxfile.py")
+BYTECODE = {"PYTHONDONTWRITEBYTECODE": ""}
+"""Of the processes that tests and benchmarks start by the hundred, each would compile the library anew."""
 
 
 @nox.session
@@ -38,7 +40,7 @@ def tests(session: nox.Session) -> None:
     session.run("ruff", "check", *CODE)
     session.run("lint-imports", "--no-cache")
     session.run("mypy", "kinformer", "tests", "examples")
-    session.run("pytest", "-n", "auto", "-m", "not clients", *session.posargs)
+    session.run("pytest", "-n", "auto", "-m", "not clients", *session.posargs, env=BYTECODE)
     build_docs(session)
 
 
@@ -53,14 +55,14 @@ def docs(session: nox.Session) -> None:
 def clients(session: nox.Session) -> None:
     """Drive the embedded apiserver with clients that are not ours."""
     session.install("-e", ".[apiserver,cli,test]", *TESTS, *CLIENTS)
-    session.run("pytest", "-m", "clients", *session.posargs)
+    session.run("pytest", "-m", "clients", *session.posargs, env=BYTECODE)
 
 
 @nox.session
 def bench(session: nox.Session) -> None:
     """Measure; ``-- quick`` takes fewer rounds."""
     session.install("-e", ".[apiserver]", "aiohttp")
-    session.run("python", "-m", "tests.bench", *session.posargs)
+    session.run("python", "-m", "tests.bench", *session.posargs, env=BYTECODE)
 
 
 @nox.session
