@@ -15,7 +15,7 @@ nox.options.default_venv_backend = "venv"
 
 TOOLS = ("import-linter", "mypy", "ruff", "types-PyYAML")
 TESTS = (
-    *("hypothesis", "pytest", "pytest-asyncio", "pytest-timeout", "pytest-xdist"),
+    *("hypothesis", "pytest", "pytest-asyncio", "pytest-timeout", "pytest-xdist", "zstandard"),
     *("jsonpath-ng", "pydantic", "python-jsonpath"),  # what people read objects with
 )
 DOCS = ("mkdocs-material", "mkdocstrings[python]")

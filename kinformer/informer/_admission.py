@@ -9,7 +9,7 @@ import msgspec
 from kinformer.hooks import Hooks, ObjectQuarantined
 from kinformer.meta import Object, Record, prune_managed_fields
 
-__all__ = ["MANAGED_FIELDS", "Admission", "Prune", "Transform"]
+__all__ = ["MANAGED_FIELDS", "Admission", "Pack", "Prune", "Transform"]
 
 _log: Final = logging.getLogger("kinformer.informer")
 
@@ -22,34 +22,56 @@ MANAGED_FIELDS: Final[Prune] = prune_managed_fields
 Transform: TypeAlias = Callable[[dict[str, Any]], dict[str, Any] | None]
 """Changes an object in place, or gives another in its stead. Name, namespace, uid and version must stay."""
 
+Pack: TypeAlias = Callable[[Record], Record]
+"""Gives the same record with its bytes compressed."""
+
 
 class Admission:
-    """Prunes and transforms objects; one for which that fails is quarantined.
+    """Prunes, transforms and compresses objects; one for which that fails is quarantined.
 
     Args:
         name: The informer's name.
         prune: See ``SharedInformer``.
         transform: See ``SharedInformer``.
         hooks: Hears of quarantined objects.
+        pack: Compresses a record; ``None`` leaves it as it is.
     """
 
-    def __init__(self, name: str, *, prune: Prune | None, transform: Transform | None, hooks: Hooks) -> None:
+    def __init__(
+        self,
+        name: str,
+        *,
+        prune: Prune | None,
+        transform: Transform | None,
+        hooks: Hooks,
+        pack: Pack | None = None,
+    ) -> None:
         self._name = name
         self._prune = prune
         self._transform = transform
+        self._pack = pack
         self._hooks = hooks
 
     def __call__(self, record: Record) -> Record | None:
         """The record as it is to be kept, or ``None`` for one that is quarantined."""
         try:
             if self._prune is not None:
-                pruned = self._prune(record.raw)
-                record = record if pruned == record.raw else msgspec.structs.replace(record, raw=pruned)
-            return record if self._transform is None else _transformed(record, self._transform)
+                record = _pruned(record, self._prune)
+            if self._transform is not None:
+                record = _transformed(record, self._transform)
+            return record if self._pack is None or record.packing is not None else self._pack(record)
         except Exception as error:  # noqa: BLE001 -- a transform is the user's code: it fails for this one object
             _log.error("%s: %s cannot be transformed", self._name, record.key, exc_info=error)
             self._hooks.object_quarantined(ObjectQuarantined(self._name, str(record.key), error))
             return None
+
+
+def _pruned(record: Record, prune: Prune) -> Record:
+    raw = record.raw
+    pruned = prune(raw)
+    if pruned == raw:
+        return record
+    return Record(record.resource, record.key, record.metadata, pruned)
 
 
 def _transformed(record: Record, transform: Transform) -> Record:

@@ -16,6 +16,8 @@ from kinformer.errors import ClosedError
 from kinformer.hooks import Hooks, NoHooks, ObjectQuarantined
 from kinformer.informer._admission import MANAGED_FIELDS, Admission, Prune, Transform
 from kinformer.informer._backlog import Coalesced, InOrder
+from kinformer.informer._compact_source import CompactSource
+from kinformer.informer._compaction import Compaction
 from kinformer.informer._handlers import Handler, calls_of, name_of
 from kinformer.informer._ingest import Ingest
 from kinformer.informer._listener import Listener
@@ -47,6 +49,7 @@ class CacheOptions(TypedDict, total=False):
     prune: Prune | None
     transform: Transform | None
     resync: float
+    compact: bool
     check_snapshots: bool
 
 
@@ -77,6 +80,8 @@ class SharedInformer(Generic[T]):
         transform: Changes each object, once, before it is kept. An object for which it raises is quarantined: the
             hook ``object_quarantined`` hears of it, and what was known of it before stays.
         resync: Seconds after which a handler is shown every object again, from the store; 0 is never.
+        compact: Whether objects are held compressed: a tenth to a half of the memory, for about 10 us more when one
+            arrives and 5 when its body is read. Needs the extra ``fast``.
         check_snapshots: Whether ``run`` raises where a snapshot is not what an exact LIST of its version says; see ``Reflector``.
         name: For logs and hooks; by default the resource's ``plural.group``.
         definitions: Where to hear of it when the resource is defined; see ``Reflector``.
@@ -86,6 +91,7 @@ class SharedInformer(Generic[T]):
 
     Raises:
         ValueError: There is no such queue, the period is negative, or an index name is taken.
+        ImportError: It is to be compact, and zstandard is not installed.
     """
 
     @overload
@@ -105,6 +111,7 @@ class SharedInformer(Generic[T]):
         prune: Prune | None = MANAGED_FIELDS,
         transform: Transform | None = None,
         resync: float = 0.0,
+        compact: bool = False,
         check_snapshots: bool = False,
         name: str = "",
         definitions: Source | None = None,
@@ -126,7 +133,8 @@ class SharedInformer(Generic[T]):
         self._writer.add_indexers(dict(indexers))
         self._queue = InOrderFIFO() if queue == "in-order" else DeltaFIFO(self.store)
         self._listeners: dict[Registration, Listener[T]] = {}
-        admit = Admission(self.name, prune=prune, transform=transform, hooks=self._hooks)
+        pack = Compaction() if compact else None
+        admit = Admission(self.name, prune=prune, transform=transform, hooks=self._hooks, pack=pack)
         self._pump = Pump(
             self._queue,
             self._writer,
@@ -135,7 +143,8 @@ class SharedInformer(Generic[T]):
             name=self.name,
             clock=self._clock,
         )
-        self._source = PacedSource(source, self._pump.wait_room)
+        snapshots = source if pack is None else CompactSource(source, pack)
+        self._source = PacedSource(snapshots, self._pump.wait_room)
         self._ingest = Ingest(self._queue, admit=admit, changed=self._pump.wake, resync=self._resync)
         self._views: Views[T] = Views(model)
         self._plan: ResyncPlan[Listener[T]] = ResyncPlan(resync)

@@ -10,7 +10,7 @@ class InformerStats(msgspec.Struct, frozen=True):
 
     Attributes:
         objects: How many the store holds.
-        size: The length of all their JSON in bytes.
+        size: The length of all their JSON in bytes; compressed where the informer is compact.
         queued: How many changes, snapshots and resyncs wait to get into the store.
         queue_high_water: The most that ever waited.
         event_age: Seconds since the last object arrived; infinite before the first.

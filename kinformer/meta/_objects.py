@@ -6,7 +6,7 @@ nothing. A handle (``Object``) is made when somebody asks; the body that it deco
 
 from collections.abc import Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, Self, TypeVar
 
 import msgspec
 
@@ -17,19 +17,44 @@ from kinformer.meta._metadata import ObjectMeta, decode_metadata
 from kinformer.meta._openapi_models import is_openapi_model, openapi_decoder
 from kinformer.meta._resources import Resource
 
-__all__ = ["Object", "Record"]
+__all__ = ["Object", "Packing", "Record"]
 
 T = TypeVar("T")
 _MISSING: Final = object()
 
 
+class Packing(Protocol):
+    """How a cache has packed the bytes of a record."""
+
+    def unpack(self, held: bytes, /) -> bytes:
+        """The JSON that was packed, from any thread."""
+
+
 class Record(msgspec.Struct, frozen=True, gc=False):
-    """One object as caches, queues and buffers hold it."""
+    """One object as caches, queues and buffers hold it.
+
+    ``raw`` is the JSON. Records compare by what they hold, so one that is packed differs from one that is not.
+    """
 
     resource: Resource
     key: ObjectKey
     metadata: ObjectMeta
-    raw: bytes
+    held: bytes
+    """The JSON, or what ``packing`` has made of it."""
+    packing: Packing | None = None
+
+    @property
+    def raw(self) -> bytes:
+        """The JSON; unpacked at each access where it is packed."""
+        return self.held if self.packing is None else self.packing.unpack(self.held)
+
+    def __reduce__(self) -> tuple[type[Self], tuple[object, ...]]:
+        return type(self), (
+            self.resource,
+            self.key,
+            self.metadata,
+            self.raw,
+        )  # a copy need not know the packing
 
     @classmethod
     def decode(cls, raw: bytes, resource: Resource) -> Self:
@@ -171,13 +196,14 @@ class Object:
 
     def to_json(self) -> bytes:
         """The JSON with ``apiVersion`` and ``kind`` in it, which is what a server takes."""
-        if self.raw.startswith(_beginnings_of(self.resource)) or self._says_what_it_is():
-            return self.raw
+        raw = self.raw
+        if raw.startswith(_beginnings_of(self.resource)) or self._says_what_it_is(raw):
+            return raw
         return msgspec.json.encode(self.thaw())
 
-    def _says_what_it_is(self) -> bool:
+    def _says_what_it_is(self, raw: bytes) -> bool:
         try:
-            found = _decode_identity(self.raw)
+            found = _decode_identity(raw)
         except (msgspec.DecodeError, RecursionError):
             return False
         return (found.kind, found.api_version) == (self.kind, self.api_version)

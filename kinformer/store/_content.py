@@ -19,7 +19,7 @@ class Content:
     nothing behind, and one that raises leaves everything as it was.
 
     Invariant: ``records`` and ``values`` have the same keys; the values of a key, one entry for each index, are those
-    that the indexes find it under; and ``size`` is the length of all JSON.
+    that the indexes find it under; and ``size`` is how many bytes the records hold.
 
     Args:
         failed: Told when an index function raises; the record is then found under no value of that index. ``None``
@@ -63,7 +63,7 @@ class Content:
         """Take out and give back the record of this key; ``None`` where there is none."""
         record = self.records.pop(key, None)
         if record is not None:
-            self.size -= len(record.raw)
+            self.size -= len(record.held)
             for index, old in zip(self.indexes.values(), self.values.pop(key), strict=True):
                 index.move(key, old, ())
         return record
@@ -72,13 +72,13 @@ class Content:
         key = record.key
         before = self.records.get(key)
         self.records[key] = record
-        self.size += len(record.raw)
+        self.size += len(record.held)
         if before is None:
             self.values[key] = values
             for index, new in zip(self.indexes.values(), values, strict=True):
                 index.move(key, (), new)
             return None
-        self.size -= len(before.raw)
+        self.size -= len(before.held)
         known = self.values[key]
         if values != known:
             self.values[key] = values

@@ -30,7 +30,7 @@ class Store:
 
     @property
     def size(self) -> int:
-        """The length of all its JSON in bytes."""
+        """The length of all its JSON in bytes, packed where it is packed."""
         return self._content.size
 
     def get(self, key: ObjectKey) -> Record | None:

@@ -45,7 +45,7 @@ class Server:
     def write(self, kind: EventType, name: str, uid: str) -> None:
         self.version += 1
         metadata = {"name": name, "namespace": "n", "uid": uid, "resourceVersion": str(self.version)}
-        record = Record.decode(msgspec.json.encode({"metadata": metadata}), PODS)
+        record = Record.decode(msgspec.json.encode({"metadata": metadata, "spec": name * 50}), PODS)
         if kind is EventType.DELETED:
             del self.content[name]
         else:
@@ -139,6 +139,7 @@ class InformerMachine(RuleBasedStateMachine):
     """
 
     queue: ClassVar[Literal["delta", "in-order"]]
+    compact: ClassVar[bool] = False
 
     def __init__(self) -> None:
         super().__init__()
@@ -150,7 +151,12 @@ class InformerMachine(RuleBasedStateMachine):
         self.server = Server()
         self.server.stir()
         self.informer = SharedInformer(
-            self.server, queue=self.queue, clock=self.clock, random=Random(1), resync=PERIOD
+            self.server,
+            queue=self.queue,
+            compact=self.compact,
+            clock=self.clock,
+            random=Random(1),
+            resync=PERIOD,
         )
         self.views: dict[Registration, View] = {}
         self.uids = 0
@@ -303,6 +309,9 @@ class InformerMachine(RuleBasedStateMachine):
                 name: record.metadata.resource_version for name, record in self.server.content.items()
             }
             assert {r.key.name: r.metadata.resource_version for r in self.informer.store} == expected
+            for record in self.informer.store:
+                assert record.raw == self.server.content[record.key.name].raw
+                assert (record.packing is not None) is self.compact
             for registration, view in self.views.items():
                 assert registration.is_synced
                 assert registration.backlog == 0
@@ -325,6 +334,7 @@ class DeltaMachine(InformerMachine):
 
 class InOrderMachine(InformerMachine):
     queue = "in-order"
+    compact = True
 
 
 TestDelta = DeltaMachine.TestCase

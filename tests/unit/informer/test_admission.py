@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 
 from kinformer.informer import MANAGED_FIELDS, Prune, Transform
-from kinformer.informer._admission import Admission
+from kinformer.informer._admission import Admission, Pack
 from kinformer.meta import Record, Resource
 from tests.unit.informer.stage import Quarantine
 
@@ -20,11 +20,15 @@ def record(*, spec: int = 0, managed: bool = False) -> Record:
 
 
 def admit(
-    found: Record, *, prune: Prune | None = MANAGED_FIELDS, transform: Transform | None = None
+    found: Record,
+    *,
+    prune: Prune | None = MANAGED_FIELDS,
+    transform: Transform | None = None,
+    pack: Pack | None = None,
 ) -> tuple[Record | None, list[str]]:
     """What is left of a record, and who is quarantined."""
     hooks = Quarantine()
-    return Admission("pods", prune=prune, transform=transform, hooks=hooks)(found), hooks.keys
+    return Admission("pods", prune=prune, transform=transform, hooks=hooks, pack=pack)(found), hooks.keys
 
 
 def spec_of(found: Record | None) -> object:
@@ -74,3 +78,33 @@ def test_a_transform_that_changes_the_identity_is_an_error() -> None:
         content["metadata"]["name"] = "other"
 
     assert admit(record(), transform=rename) == (None, ["default/a"])
+
+
+class Packing:
+    """Writes bytes backwards."""
+
+    def unpack(self, held: bytes, /) -> bytes:
+        return held[::-1]
+
+
+def packed(found: Record) -> Record:
+    assert found.packing is None, "packed already"
+    return Record(found.resource, found.key, found.metadata, found.raw[::-1], Packing())
+
+
+def test_what_is_kept_is_compressed_at_the_end() -> None:
+    def count_up(content: dict[str, Any]) -> None:
+        content["spec"] += 1
+
+    for found in (record(managed=True), packed(record(managed=True))):
+        kept, _ = admit(found, transform=count_up, pack=packed)
+        assert kept is not None
+        assert kept.packing is not None
+        assert spec_of(kept) == 1
+        assert b"managedFields" not in kept.raw
+
+
+def test_what_came_compressed_and_needs_no_change_stays_as_it_is() -> None:
+    found = packed(record())
+    assert admit(found, pack=packed)[0] is found
+    assert admit(packed(record(managed=True)), pack=packed)[0] != found

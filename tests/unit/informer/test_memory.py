@@ -10,10 +10,10 @@ import anyio
 import pytest
 
 from kinformer.errors import ExpiredError
-from kinformer.informer import Notification, SharedInformer
+from kinformer.informer import Added, Notification, SharedInformer, Updated
 from kinformer.meta import EventType, Object, ObjectList, Record, WatchEvent
-from kinformer.testing import FakeClock
-from tests.unit.informer.stage import PODS, pod
+from kinformer.testing import HOLD, FakeClock, modified
+from tests.unit.informer.stage import EXPIRED, PODS, MakeBench, pod, snapshot
 
 COUNT = 200
 
@@ -87,3 +87,26 @@ async def test_after_a_list_each_object_is_held_once(queue: Literal["delta", "in
             assert COUNT <= fleet.alive <= COUNT + (number - 1) * COUNT // 10
             fleet.expired.set()
         informer.close()
+
+
+async def test_a_compact_informer_tells_and_lists_the_same_and_holds_less(make: MakeBench) -> None:
+    plain, changed = pod("a", 1, replicas=[1] * 200), pod("a", 10, replicas=[2] * 200)
+    bench = make(
+        [*snapshot(5, plain), 1.0, EXPIRED],
+        [*snapshot(9, plain), 60.0, modified(changed), HOLD],
+        compact=True,
+    )
+    told: list[Notification[Object]] = []
+    bench.informer.add_handler(told.append)
+    async with anyio.create_task_group() as tasks:
+        await tasks.start(bench.informer.run)
+        assert bench.informer.stats.size < len(plain.raw) / 2
+        [before] = bench.informer.store
+        await bench.clock.advance(30)
+        [after] = bench.informer.store
+        assert bench.informer.store.version == "9"
+        assert before is after
+        await bench.clock.advance(60)
+        assert bench.informer.lister.get("default/a") == changed
+        bench.informer.close()
+    assert told == [Added(plain, is_initial=True), Updated(plain, changed)]

@@ -1,0 +1,85 @@
+"""CompactSource: a source whose snapshots come compressed."""
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from typing import Final, Self
+
+from anyio.lowlevel import checkpoint
+
+from kinformer.meta import Object, ObjectList, Objects, Record, Resource, WatchEvent
+from kinformer.reflector import Source
+
+__all__ = ["CompactSource"]
+
+_SLICE: Final = 64
+"""Records of a list that are compressed before other tasks get their turn: half a millisecond for those of 6 KB."""
+
+
+class CompactSource:
+    """A ``Source`` that compresses what is listed, so that a snapshot, which is held until it is whole, is small.
+
+    Beside that, JSON of all sizes that is allocated and freed would leave the allocator with memory in pieces: a compact
+    cache of 100,000 pods, told by a watch-list, took more than their JSON. Changes come as they are.
+
+    Args:
+        source: What to read.
+        pack: Compresses a record.
+    """
+
+    def __init__(self, source: Source, pack: Callable[[Record], Record]) -> None:
+        self._source = source
+        self._pack = pack
+
+    @property
+    def resource(self) -> Resource:
+        """What is listed and watched."""
+        return self._source.resource
+
+    async def list(
+        self, *, version: str = "", version_match: str = "", limit: int = 0, continue_token: str = ""
+    ) -> ObjectList[Object]:
+        """One page of a list."""
+        page = await self._source.list(
+            version=version, version_match=version_match, limit=limit, continue_token=continue_token
+        )
+        records: list[Record] = []
+        for start in range(0, len(page.records), _SLICE):
+            records += map(self._pack, page.records[start : start + _SLICE])
+            await checkpoint()
+        return ObjectList(Objects(records), page.version, page.continue_token, page.remaining, page.rejected)
+
+    @asynccontextmanager
+    async def watch(
+        self, *, version: str = "", timeout: int = 0, bookmarks: bool = True, initial_events: bool = False
+    ) -> AsyncIterator[AsyncIterator[Sequence[WatchEvent]]]:
+        """Open a watch."""
+        async with self._source.watch(
+            version=version, timeout=timeout, bookmarks=bookmarks, initial_events=initial_events
+        ) as batches:
+            yield _CompactBatches(batches, self._pack) if initial_events else batches
+
+
+class _CompactBatches:
+    """An iterator that compresses what comes until the initial events have ended."""
+
+    def __init__(
+        self, batches: AsyncIterator[Sequence[WatchEvent]], pack: Callable[[Record], Record]
+    ) -> None:
+        self._batches = batches
+        self._pack = pack
+        self._has_ended = False
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> Sequence[WatchEvent]:
+        batch = await anext(self._batches)
+        if self._has_ended:
+            return batch
+        self._has_ended = any(event.ends_initial_events for event in batch)
+        return [self._compact(event) for event in batch]
+
+    def _compact(self, event: WatchEvent) -> WatchEvent:
+        return (
+            event if event.record is None else WatchEvent(event.type, self._pack(event.record), event.version)
+        )
