@@ -3,7 +3,7 @@
 A quarter of a typical object is bookkeeping of server-side apply, which no controller reads from a cache.
 """
 
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -18,6 +18,7 @@ class _Envelope(msgspec.Struct):
     metadata: _Metadata = msgspec.field(default_factory=_Metadata)
 
 
+_KEY: Final = b'"managedFields"'
 _find = msgspec.json.Decoder(_Envelope).decode
 _decode = msgspec.json.Decoder(dict[str, Any]).decode
 
@@ -27,16 +28,15 @@ def prune_managed_fields(raw: bytes) -> bytes:
 
     Bytes that are no object with metadata come back as they are: what is wrong with them is for others to say.
     """
-    if b'"managedFields"' not in raw:
+    if _KEY not in raw:
         return raw
     try:
         found = bytes(_find(raw).metadata.managed_fields)
         if not found:
             return raw
-        needle = b'"managedFields":' + found
-        if raw.count(needle) == raw.count(b'"managedFields"') == 1:
-            start = raw.index(needle)
-            end = start + len(needle)
+        start = raw.index(_KEY)
+        end = start + len(_KEY) + 1 + len(found)
+        if raw.startswith(b":" + found, start + len(_KEY)) and raw.find(_KEY, start + 1) < 0:
             # One comma goes with the member: the one before it, or, for the first member, the one after.
             if raw[start - 1 : start] == b",":
                 return raw[: start - 1] + raw[end:]
