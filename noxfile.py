@@ -61,7 +61,7 @@ def clients(session: nox.Session) -> None:
 @nox.session
 def bench(session: nox.Session) -> None:
     """Measure; ``-- quick`` takes fewer rounds."""
-    session.install("-e", ".[apiserver]", "aiohttp")
+    session.install("-e", ".[apiserver]", "aiohttp", "kubernetes", "zstandard")
     session.run("python", "-m", "tests.bench", *session.posargs, env=BYTECODE)
 
 

@@ -5,7 +5,7 @@ The quick run has few rounds, so it lets a ratio be a quarter beyond its bound.
 
 import sys
 
-from tests.bench import imports, objects, pipeline, queues, stalls, streams
+from tests.bench import imports, memory, objects, pipeline, queues, stages, stalls, streams
 
 
 def main(arguments: list[str]) -> int:
@@ -13,13 +13,16 @@ def main(arguments: list[str]) -> int:
     if arguments not in ([], ["quick"]):
         print("usage: python -m tests.bench [quick]", file=sys.stderr)
         return 2
-    rounds, slack = (5, 1.25) if arguments else (15, 1.0)
+    is_quick = bool(arguments)
+    rounds, slack = (5, 1.25) if is_quick else (15, 1.0)
     results = [imports.run(rounds)]
     for room in (objects, queues, pipeline):
         results += [comparison.run(rounds, slack=slack) for comparison in room.comparisons()]
     results.append(streams.run(rounds, slack=slack))
-    results.append(queues.gives_memory_back(200_000 if arguments else 2_000_000))
-    results.append(stalls.run(quick=bool(arguments)))
+    stages.show(2 if is_quick else rounds)
+    results.append(queues.gives_memory_back(200_000 if is_quick else 2_000_000))
+    results.append(stalls.run(quick=is_quick))
+    results.append(memory.run(quick=is_quick))
     return 0 if all(results) else 1
 
 
