@@ -3,9 +3,10 @@
 from kinformer.informer._admission import MANAGED_FIELDS, Prune, Transform
 from kinformer.informer._factory import Filterable, InformerFactory, Sources
 from kinformer.informer._handlers import Handler, HandlerFunction, Handlers
-from kinformer.informer._informer import CacheOptions, InformerOptions, SharedInformer
+from kinformer.informer._informer import SharedInformer
 from kinformer.informer._lister import Lister
 from kinformer.informer._notifications import Added, Deleted, Notification, Updated
+from kinformer.informer._options import CacheOptions, InformerOptions
 from kinformer.informer._registration import Registration
 from kinformer.informer._stats import InformerStats
 

@@ -1,5 +1,6 @@
-"""InformerFactory: one informer for each thing that is watched, however many ask for it."""
+"""InformerFactory: one watch for each thing that is watched, however many ask for it, and in whatever model."""
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
@@ -12,7 +13,9 @@ from anyio.abc import TaskGroup, TaskStatus
 from kinformer.clock import Clock
 from kinformer.errors import ClosedError
 from kinformer.hooks import Hooks
-from kinformer.informer._informer import CacheOptions, SharedInformer
+from kinformer.informer._cache import Cache
+from kinformer.informer._informer import SharedInformer
+from kinformer.informer._options import CacheOptions
 from kinformer.meta import FieldSelector, LabelSelector, Object, Resource
 from kinformer.reflector import Source
 from kinformer.tasks import open_task_group
@@ -42,30 +45,47 @@ class Sources(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class _Key:
-    """What one informer holds; selectors are in their normal form."""
+    """What one cache holds; selectors are in their normal form."""
 
     resource: Resource
-    model: type
     namespace: str
     labels: str
     fields: str
 
 
 class _Held:
-    """An informer and how many have acquired it."""
+    """A cache, what it was made with, and its views by model, each with the number of its holders."""
 
-    __slots__ = ("holders", "informer", "options")
+    __slots__ = ("cache", "holders", "options", "views")
 
-    def __init__(self, informer: SharedInformer[Any], options: CacheOptions) -> None:
-        self.informer: Final = informer
+    def __init__(self, cache: Cache, options: CacheOptions) -> None:
+        self.cache: Final = cache
         self.options: Final = options
-        self.holders = 0
+        self.views: Final[dict[type, SharedInformer[Any]]] = {}
+        self.holders: Final[Counter[type]] = Counter()
+
+    def enter(self, model: type[T]) -> SharedInformer[T]:
+        """The view in this model, which has one more holder now."""
+        view = self.views.get(model)
+        if view is None:
+            view = self.views[model] = SharedInformer._of(self.cache, model)
+        self.holders[model] += 1
+        return view
+
+    def leave(self, model: type) -> None:
+        """End the view in this model if that was its last holder, and the cache if that was its last view."""
+        self.holders[model] -= 1
+        if not self.holders[model]:
+            del self.holders[model]
+            self.views.pop(model)._release()
+        if not self.views:
+            self.cache.close()
 
 
 class InformerFactory:
-    """Informers by what they hold, counted, and run by one task group.
+    """Caches by what they hold, their views by model, counted, and run by one task group.
 
-    Invariant: every held informer has at least one holder, and runs while the factory does.
+    Invariant: every cache has a view, every view a holder, and every cache runs while the factory does.
 
     Args:
         client: Where the sources come from.
@@ -125,13 +145,15 @@ class InformerFactory:
     ) -> AbstractContextManager[SharedInformer[Any]]:
         """Hold an informer while the block runs; the same one as everybody who asks for the same.
 
-        It starts when the factory runs, at once if that does already. When the last holder lets go, it ends, with all
-        of its handlers, and its memory is free. A handler of yours outlives your block if others hold the informer:
-        remove it.
+        Who asks for the same in another model gets another view of the same watch and the same store.
+
+        It starts when the factory runs, at once if that does already. When the last holder of a view lets go, that
+        view ends, with the handlers that were added to it; with the last view the watch ends, and the memory is free.
+        A handler of yours outlives your block if others hold the same view: remove it.
 
         Args:
             resource: What to watch.
-            model: What listers and handlers give; each model has an informer of its own.
+            model: What listers and handlers give; decoded for each of them, from what is stored once.
             namespaces: None is all of them; or one. Several are not there yet.
             labels: Only objects whose labels match.
             fields: Only objects whose fields match; which fields may be asked for is the server's matter.
@@ -146,8 +168,8 @@ class InformerFactory:
         namespace = _namespace(resource, namespaces)
         label_selector = LabelSelector.parse(labels) if isinstance(labels, str) else labels
         field_selector = FieldSelector.parse(fields) if isinstance(fields, str) else fields
-        key = _Key(resource, model, namespace, str(label_selector or ""), str(field_selector or ""))
-        return self._hold(key, options)
+        key = _Key(resource, namespace, str(label_selector or ""), str(field_selector or ""))
+        return self._hold(key, model, options)
 
     async def wait_synced(self) -> None:
         """Wait until every informer that is held now has synced, or has been let go.
@@ -157,7 +179,7 @@ class InformerFactory:
         """
         for key, held in tuple(self._held.items()):
             try:
-                await held.informer.wait_synced()
+                await held.cache.wait_synced()
             except ClosedError:
                 if self._held.get(key) is held:  # nobody has let it go, so it ended with the factory
                     raise
@@ -175,7 +197,7 @@ class InformerFactory:
             async with open_task_group() as tasks:
                 self._tasks = tasks
                 for held in self._held.values():
-                    tasks.start_soon(_run, held.informer)
+                    tasks.start_soon(_run, held.cache)
                 await self.wait_synced()
                 task_status.started()
                 await anyio.sleep_forever()
@@ -184,35 +206,32 @@ class InformerFactory:
             self._is_closed = True
 
     @contextmanager
-    def _hold(self, key: _Key, options: CacheOptions) -> Iterator[SharedInformer[Any]]:
+    def _hold(self, key: _Key, model: type[T], options: CacheOptions) -> Iterator[SharedInformer[T]]:
         if self._is_closed:
             raise ClosedError("the informer factory has ended: informers can be acquired before that")
         held = self._held.get(key)
         if held is None:
             held = self._held[key] = _Held(self._make(key, options), options)
             if self._tasks is not None:
-                self._tasks.start_soon(_run, held.informer)
+                self._tasks.start_soon(_run, held.cache)
         elif held.options != options:
             raise ValueError(
                 f"an informer of {key.resource} is held with {_named(held.options)}, which differ from "
                 f"{_named(options)}: use the same, or a factory of your own"
             )
-        held.holders += 1
         try:
-            yield held.informer
+            yield held.enter(model)
         finally:
-            held.holders -= 1
-            if not held.holders:
+            held.leave(model)
+            if not held.views:
                 del self._held[key]
-                held.informer.close()
 
-    def _make(self, key: _Key, options: CacheOptions) -> SharedInformer[Any]:
+    def _make(self, key: _Key, options: CacheOptions) -> Cache:
         source = self._client.resource(key.resource).where(
             namespace=key.namespace or None, labels=key.labels or None, fields=key.fields or None
         )
-        return SharedInformer(
+        return Cache(
             source,
-            model=key.model,
             definitions=self._definitions_of(key.resource),
             clock=self._clock,
             random=self._random,
@@ -228,9 +247,9 @@ class InformerFactory:
         return self._client.resource(_DEFINITIONS).where(fields=name)
 
 
-async def _run(informer: SharedInformer[Any]) -> None:
-    if not informer.is_closed:  # its last holder may have let go before this task had its first turn
-        await informer.run()
+async def _run(cache: Cache) -> None:
+    if not cache.is_closed:  # its last holder may have let go before this task had its first turn
+        await cache.run()
 
 
 def _namespace(resource: Resource, namespaces: Collection[str]) -> str:

@@ -13,17 +13,17 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from kinformer.errors import ClosedError
 from kinformer.informer import InformerFactory, SharedInformer
-from kinformer.meta import Resource
+from kinformer.meta import Object, Resource
 from kinformer.testing import HOLD, FakeClock, ScriptedSource, WatchAnswer, bookmark, settle
 
 SYNCED: WatchAnswer = [bookmark("9", ends_initial_events=True), HOLD]
 PODS, NODES = Resource.builtin("Pod"), Resource.builtin("Node")
 WISHES: list[tuple[str, dict[str, Any]]] = [
     ("pods", {"resource": PODS}),
+    ("pods", {"resource": PODS, "model": dict}),
     ("nodes", {"resource": NODES}),
     ("web", {"resource": PODS, "labels": "app=web"}),
-    ("web", {"resource": PODS, "labels": "app==web"}),
-    ("dicts", {"resource": PODS, "model": dict}),
+    ("web", {"resource": PODS, "labels": "app==web", "model": dict}),
 ]
 
 
@@ -54,6 +54,7 @@ class Holder:
     """One who has acquired an informer."""
 
     name: str
+    model: type
     resync: float
     block: AbstractContextManager[SharedInformer[Any]]
     informer: SharedInformer[Any]
@@ -61,7 +62,7 @@ class Holder:
 
 
 class FactoryMachine(RuleBasedStateMachine):
-    """Who asks for the same gets the same; what nobody holds any more has ended."""
+    """Who asks for the same gets the same, in each model; what nobody holds any more has ended."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -80,10 +81,11 @@ class FactoryMachine(RuleBasedStateMachine):
     @rule(wish=st.sampled_from(WISHES), resync=st.sampled_from([0.0, 0.0, 5.0]))
     def acquire(self, wish: tuple[str, dict[str, Any]], resync: float) -> None:
         name, arguments = wish
-        self.runner.run(self.enter(name, self.factory.acquire(**arguments, resync=resync), resync))
+        block = self.factory.acquire(**arguments, resync=resync)
+        self.runner.run(self.enter(name, arguments.get("model", Object), block, resync))
 
     async def enter(
-        self, name: str, block: AbstractContextManager[SharedInformer[Any]], resync: float
+        self, name: str, model: type, block: AbstractContextManager[SharedInformer[Any]], resync: float
     ) -> None:
         same = [holder for holder in self.holders if holder.name == name]
         if self.has_ended:
@@ -96,9 +98,11 @@ class FactoryMachine(RuleBasedStateMachine):
             before = len(self.client.sources)
             informer = block.__enter__()
             assert len(self.client.sources) - before == (not same)
-            assert not same or informer is same[0].informer
+            for holder in same:
+                assert informer.store is holder.informer.store
+                assert (informer is holder.informer) == (model is holder.model)
             source = same[0].source if same else self.client.sources[-1]
-            self.holders.append(Holder(name, resync, block, informer, source))
+            self.holders.append(Holder(name, model, resync, block, informer, source))
 
     @precondition(lambda self: not self.has_ended)
     @rule(name=st.sampled_from(["leases", "jobs"]), again=st.booleans())
@@ -158,8 +162,9 @@ class FactoryMachine(RuleBasedStateMachine):
             assert holder.informer.is_closed == self.has_ended
             assert holder.source.pending == self.runs
         for holder in self.let_go:
-            if all(holder.informer is not other.informer for other in self.holders):
-                assert holder.informer.is_closed
+            is_held = any(holder.informer is other.informer for other in self.holders)
+            assert holder.informer.is_closed == (not is_held or self.has_ended)
+            if all(holder.source is not other.source for other in self.holders):
                 assert not holder.source.pending
 
     def teardown(self) -> None:

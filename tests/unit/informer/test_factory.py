@@ -4,7 +4,6 @@ from collections.abc import Iterable
 from contextlib import ExitStack
 
 import anyio
-import msgspec
 import pytest
 
 from kinformer.errors import ClosedError
@@ -16,10 +15,6 @@ PODS = Resource.builtin("Pod")
 NODES = Resource.builtin("Node")
 
 SYNCED: list[WatchAnswer] = [[bookmark("9", ends_initial_events=True), HOLD]]
-
-
-class Model(msgspec.Struct):
-    kind: str
 
 
 class Narrowed:
@@ -73,7 +68,6 @@ def test_who_asks_for_the_same_gets_the_same() -> None:
     "other",
     [
         {"resource": NODES},
-        {"model": Model},
         {"namespaces": ["shop"]},
         {"labels": "app=web"},
         {"fields": "spec.nodeName=n"},
