@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kinformer.client._kubeconfig_files import Entry, choose, keep
@@ -100,6 +100,7 @@ def test_of_several_files_the_first_that_has_a_name_counts_for_all_of_it(tmp_pat
 ENTRIES = st.dictionaries(st.sampled_from("abc"), st.integers(0, 99), max_size=3)
 
 
+@settings(max_examples=20)
 @given(files=st.lists(st.fixed_dictionaries({"clusters": ENTRIES, "users": ENTRIES}), min_size=1, max_size=4))
 def test_each_name_is_what_the_first_file_that_has_it_says(files: list[dict[str, dict[str, int]]]) -> None:
     """Whatever is in which file, of whatever length the list."""
