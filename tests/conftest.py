@@ -1,5 +1,6 @@
 """What every room's tests need: the number of seeds, patience for the long runs, and somebody who signs certificates."""
 
+import gc
 from typing import TYPE_CHECKING
 
 import pytest
@@ -46,6 +47,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
                 machine.settings.max_examples != LONG
             ):  # what a machine says itself is meant for the short runs
                 machine.settings = settings(machine.settings, max_examples=10 * machine.settings.max_examples)
+
+
+def pytest_collection_finish() -> None:
+    gc.collect()
+    gc.freeze()  # many tests collect garbage: what the suite itself consists of need not be looked at each time
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

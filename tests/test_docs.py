@@ -58,7 +58,9 @@ def test_every_block_of_the_page_runs(page: Path, tmp_path: Path) -> None:
             modules.append(block.title)
     if modules:
         paths = [str(tmp_path / name) for name in dict.fromkeys(modules)]
-        run(tmp_path, sys.executable, "-m", "mypy", *paths, at=ROOT)  # where it has our settings, and what it knows of us
+        run(
+            tmp_path, sys.executable, "-m", "mypy", *paths, at=ROOT
+        )  # with our settings, and what it knows already
 
 
 def run(folder: Path, *command: str, at: Path | None = None) -> None:
