@@ -1,6 +1,7 @@
 """``python -m tests.bench [quick]``: run every comparison; a ratio beyond its bound fails the run.
 
-The quick run has few rounds, so it lets a ratio be a quarter beyond its bound.
+The quick run has few rounds, and is meant for machines that do other things too, so it lets a ratio be half beyond its
+bound: it finds what has become much dearer. What is promised is checked by the whole run.
 """
 
 import sys
@@ -14,7 +15,7 @@ def main(arguments: list[str]) -> int:
         print("usage: python -m tests.bench [quick]", file=sys.stderr)
         return 2
     is_quick = bool(arguments)
-    rounds, slack = (5, 1.25) if is_quick else (15, 1.0)
+    rounds, slack = (5, 1.5) if is_quick else (15, 1.0)
     results = [imports.run(rounds)]
     for room in (objects, queues, pipeline):
         results += [comparison.run(rounds, slack=slack) for comparison in room.comparisons()]
