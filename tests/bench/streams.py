@@ -65,7 +65,9 @@ def run(rounds: int, *, slack: float = 1.0) -> bool:
         is_fine = max(ratios) <= bound * slack
         holds = holds and is_fine
         shown = "  ".join(f"{ratio:11.2f}" for ratio in ratios)
-        print(f"  {f'kinformer : {name}':<60} {shown}  (at most {bound * slack:.2f}){'' if is_fine else '  FAILED'}")
+        print(
+            f"  {f'kinformer : {name}':<60} {shown}  (at most {bound * slack:.2f}){'' if is_fine else '  FAILED'}"
+        )
     return holds
 
 
