@@ -118,7 +118,8 @@ class Controller:
             resource: Whose events matter.
             map: From an object of ``resource`` to keys of the watched kind; called for the old and the new object of
                 an update. Without it, ``resource`` is the watched kind itself, and exactly one call is without it.
-            namespaces: Cache this namespace only; none named means all. Several are not supported yet.
+            namespaces: Cache these namespaces only, with a watch for each; none named means all. Work begins once all
+                of them can be read; one that is forbidden, or gone, later stops no other.
             labels: Cache objects with these labels only.
             when: Predicates, which must all pass. They save reconciles, not memory.
 

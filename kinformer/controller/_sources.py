@@ -43,17 +43,13 @@ class Scope:
 
         Raises:
             TypeError: ``namespaces`` is one text instead of a collection.
-            ValueError: A namespace is empty, there are several, or the selector is not one.
+            ValueError: A namespace is empty, or the selector is not one.
         """
         if isinstance(namespaces, str):
             raise TypeError(f"namespaces={namespaces!r} must be a collection: write [{namespaces!r}]")
         names = tuple(sorted(set(namespaces)))
         if "" in names:
             raise ValueError("a namespace must not be empty: leave namespaces out to mean all of them")
-        if len(names) > 1:
-            raise ValueError(
-                f"a cache of several namespaces {names} is not supported yet: name one, or none for all"
-            )
         return cls(names, LabelSelector.parse(labels) if isinstance(labels, str) else labels)
 
 

@@ -1,12 +1,13 @@
 """Backlogs: what one handler has not been told yet. Pure.
 
-Each begins with the content that the handler found, which is expanded only as it is given out. ``InOrder`` keeps
-everything that comes after it and has no bound; ``Coalesced`` keeps what a handler needs to end up right, at most two
-notifications for each key.
+Each begins with the content that the handler found, which is expanded only as it is given out. The content of one
+source may come after changes of another, and is given out before them: they are about different keys. ``InOrder``
+keeps everything that comes after it and has no bound; ``Coalesced`` keeps what a handler needs to end up right, at most
+two notifications for each key.
 """
 
 from collections import OrderedDict, deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from types import MappingProxyType
 from typing import Protocol
 
@@ -46,7 +47,10 @@ class Backlog(Protocol):
         """Since when the next one waits; ``None`` when it is empty."""
 
     def begin(self, content: MappingProxyType[ObjectKey, Record], since: float) -> None:
-        """Take an initial add for each of these records, before anything else; what is given is copied."""
+        """Take an initial add for each of these records, before any change; what is given is copied.
+
+        May be called again, for records of other keys.
+        """
 
     def offer(self, waiting: Sequence[Waiting]) -> None:
         """Take some more."""
@@ -81,9 +85,9 @@ class InOrder:
         return self._waiting[0].since if self._waiting else None
 
     def begin(self, content: MappingProxyType[ObjectKey, Record], since: float) -> None:
-        """Take an initial add for each of these records, before anything else."""
-        self._content = deque(content.values())
-        self._since = since
+        """Take an initial add for each of these records, before any change."""
+        self._since = self._since if self._content else since
+        self._content.extend(content.values())
 
     def offer(self, waiting: Sequence[Waiting]) -> None:
         """Take some more."""
@@ -119,7 +123,7 @@ class Coalesced:
 
     def __init__(self) -> None:
         self._content: dict[ObjectKey, Record] = {}
-        self._order: Iterator[ObjectKey] = iter(())
+        self._order: deque[ObjectKey] = deque()
         self._since = 0.0
         self._waiting: OrderedDict[ObjectKey, tuple[Waiting, ...]] = OrderedDict()
         self._length = 0
@@ -137,10 +141,12 @@ class Coalesced:
         return next(iter(self._waiting.values()))[0].since if self._waiting else None
 
     def begin(self, content: MappingProxyType[ObjectKey, Record], since: float) -> None:
-        """Take an initial add for each of these records, before anything else."""
-        self._content = content.copy()
-        self._order = iter(tuple(content))
-        self._since = since
+        """Take an initial add for each of these records, before any change."""
+        self._since = self._since if self._content else since
+        self._content.update(
+            content.copy()
+        )  # two dicts are merged several times as fast as a dict and a view
+        self._order.extend(content)
 
     def offer(self, waiting: Sequence[Waiting]) -> None:
         """Take some more, merging each into what waits for the same key.
@@ -183,13 +189,14 @@ class Coalesced:
     def _pop_content(self) -> Record:
         record = None
         while record is None:  # what has been merged away is in the order still
-            record = self._content.pop(next(self._order), None)
+            record = self._content.pop(self._order.popleft(), None)
         self._trim()
         return record
 
     def _trim(self) -> None:
         if not self._content:  # emptied, it keeps the size that it once had
-            self._content, self._order = {}, iter(())
+            self._content = {}
+            self._order.clear()
 
     def _merge(self, waiting: Waiting) -> None:
         key = waiting.key

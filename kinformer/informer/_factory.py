@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from random import Random
 from typing import Any, Final, Protocol, TypeVar, Unpack, overload
 
@@ -48,7 +49,7 @@ class _Key:
     """What one cache holds; selectors are in their normal form."""
 
     resource: Resource
-    namespace: str
+    namespaces: tuple[str, ...]
     labels: str
     fields: str
 
@@ -154,21 +155,21 @@ class InformerFactory:
         Args:
             resource: What to watch.
             model: What listers and handlers give; decoded for each of them, from what is stored once.
-            namespaces: None is all of them; or one. Several are not there yet.
+            namespaces: None named is all of them. Of those that are, each has a watch of its own in the one informer.
             labels: Only objects whose labels match.
             fields: Only objects whose fields match; which fields may be asked for is the server's matter.
             options: What the cache is like; see ``SharedInformer``.
 
         Raises:
             TypeError: ``namespaces`` is one text instead of a collection.
-            ValueError: The same is held already with other options; a selector is none; there are several
-                namespaces, or one for a cluster-scoped resource.
+            ValueError: The same is held already with other options; a selector is none; a namespace is empty, or is
+                named for a cluster-scoped resource.
             ClosedError: The factory has ended.
         """
-        namespace = _namespace(resource, namespaces)
+        names = _names(resource, namespaces)
         label_selector = LabelSelector.parse(labels) if isinstance(labels, str) else labels
         field_selector = FieldSelector.parse(fields) if isinstance(fields, str) else fields
-        key = _Key(resource, namespace, str(label_selector or ""), str(field_selector or ""))
+        key = _Key(resource, names, str(label_selector or ""), str(field_selector or ""))
         return self._hold(key, model, options)
 
     async def wait_synced(self) -> None:
@@ -227,11 +228,11 @@ class InformerFactory:
                 del self._held[key]
 
     def _make(self, key: _Key, options: CacheOptions) -> Cache:
-        source = self._client.resource(key.resource).where(
-            namespace=key.namespace or None, labels=key.labels or None, fields=key.fields or None
+        where = partial(
+            self._client.resource(key.resource).where, labels=key.labels or None, fields=key.fields or None
         )
         return Cache(
-            source,
+            {name: where(namespace=name) for name in key.namespaces} or where(),
             definitions=self._definitions_of(key.resource),
             clock=self._clock,
             random=self._random,
@@ -252,20 +253,15 @@ async def _run(cache: Cache) -> None:
         await cache.run()
 
 
-def _namespace(resource: Resource, namespaces: Collection[str]) -> str:
+def _names(resource: Resource, namespaces: Collection[str]) -> tuple[str, ...]:
     if isinstance(namespaces, str):
         raise TypeError(f"namespaces={namespaces!r} must be a collection: write [{namespaces!r}]")
     names = sorted(set(namespaces))
-    if len(names) > 1:
-        raise ValueError(
-            f"one informer for {len(names)} namespaces ({', '.join(names)}) is not there yet: acquire one for each, "
-            "or one for all namespaces"
-        )
     if names and not resource.namespaced:
         raise ValueError(f"{resource} is cluster-scoped: leave namespaces out")
     if "" in names:
         raise ValueError("a namespace must not be empty: leave namespaces out to mean all of them")
-    return names[0] if names else ""
+    return tuple(names)
 
 
 def _named(options: Mapping[str, object]) -> str:

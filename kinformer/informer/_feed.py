@@ -50,8 +50,8 @@ class Feed:
     def __init__(
         self,
         source: Source,
-        listeners: Collection[Listener[Any]],
         *,
+        listeners: Collection[Listener[Any]],
         name: str,
         queue: Literal["delta", "in-order"],
         indexers: Mapping[str, Indexer],

@@ -34,7 +34,8 @@ class SharedInformer(Generic[T]):
     how far one is behind is its own matter. They may be added and removed at any time until ``run`` has ended.
 
     Args:
-        source: What to read; a ``ResourceClient`` fits.
+        source: What to read; a ``ResourceClient`` fits. Or several, by namespace, each of nothing but that namespace:
+            the store then holds them all, and is synced when all are; where one cannot be read, the others go on.
         model: What listers and handlers give; decoded when asked for or delivered.
         queue: The order in which changes reach the store. ``"delta"``: by key, all pending changes of it at once.
             ``"in-order"``: as the server told them, across all keys; on a relist deletions come before changes.
@@ -59,13 +60,21 @@ class SharedInformer(Generic[T]):
 
     @overload
     def __init__(
-        self: "SharedInformer[Object]", source: Source, **options: Unpack[InformerOptions]
+        self: "SharedInformer[Object]",
+        source: Source | Mapping[str, Source],
+        **options: Unpack[InformerOptions],
     ) -> None: ...
     @overload
-    def __init__(self, source: Source, *, model: type[T], **options: Unpack[InformerOptions]) -> None: ...
+    def __init__(
+        self, source: Source | Mapping[str, Source], *, model: type[T], **options: Unpack[InformerOptions]
+    ) -> None: ...
 
     def __init__(
-        self, source: Source, *, model: type[Any] = Object, **options: Unpack[InformerOptions]
+        self,
+        source: Source | Mapping[str, Source],
+        *,
+        model: type[Any] = Object,
+        **options: Unpack[InformerOptions],
     ) -> None:
         self._show(Cache(source, **options), model)
 
@@ -117,12 +126,23 @@ class SharedInformer(Generic[T]):
 
     @property
     def conditions(self) -> Mapping[str, Condition]:
-        """The reflector's health by name; empty before ``run``."""
+        """The reflector's health by name; empty before ``run``.
+
+        Of several namespaces: synced where all are, in trouble where any is; the message names them.
+        """
         return self._cache.conditions
 
     @property
+    def namespace_conditions(self) -> Mapping[str, Mapping[str, Condition]]:
+        """The conditions by namespace; under ``""`` where all namespaces are watched as one."""
+        return self._cache.namespace_conditions
+
+    @property
     def ages(self) -> Ages:
-        """How long ago an object and a bookmark last arrived; infinite before ``run``."""
+        """How long ago an object and a bookmark last arrived; infinite before ``run``.
+
+        Of several namespaces: the newest object of any, and the oldest last bookmark, so that a dead stream shows.
+        """
         return self._cache.ages
 
     @property
@@ -131,14 +151,16 @@ class SharedInformer(Generic[T]):
         return self._cache.stats
 
     async def wait_synced(self) -> None:
-        """Wait for the first complete list.
+        """Wait for the first complete list, of every namespace.
 
         Raises:
             ClosedError: The informer ended before that.
         """
         await self._cache.wait_synced()
 
-    async def wait_for(self, version: str, *, timeout: float = math.inf) -> None:
+    async def wait_for(
+        self, version: str, *, namespace: str | None = None, timeout: float = math.inf
+    ) -> None:
         """Wait until the store is at least as new as ``version`` of the same resource.
 
         A version of an object that this informer's selectors leave out is reached by a later event or bookmark.
@@ -146,13 +168,16 @@ class SharedInformer(Generic[T]):
 
         Args:
             version: As the server gave it, for example with what was just written.
+            namespace: Where several are watched, wait for this one only; in the others a bookmark, which comes once a
+                minute, may be the first to reach the version of what was written here.
             timeout: Seconds.
 
         Raises:
+            ValueError: The namespace is not watched.
             ClosedError: The informer ended before that.
             TimeoutError: The time ran out.
         """
-        await self._cache.wait_for(version, timeout=timeout)
+        await self._cache.wait_for(version, namespace=namespace, timeout=timeout)
 
     def add_indexers(self, indexers: Mapping[str, Indexer]) -> None:
         """Add indexes at any time; they cover what is stored already.
@@ -194,6 +219,7 @@ class SharedInformer(Generic[T]):
             Coalesced() if coalesce else InOrder(),
             self._views.notification,
             informer=self.name,
+            sources=self._cache.sources,
             clock=self._cache.clock,
             hooks=self._cache.hooks,
         )

@@ -42,7 +42,7 @@ class Listener(Generic[T_co]):
     ``begin`` and ``offer`` never wait, so a slow handler delays only itself. ``run`` tells the handler one notification
     after the other, from one task. A call that raises is logged and counted, and that notification is over.
 
-    Invariant: ``is_synced`` is true only once the informer is synced and every initial add has been told.
+    Invariant: ``is_synced`` is true only once every source is synced and every initial add has been told.
     """
 
     def __init__(
@@ -53,6 +53,7 @@ class Listener(Generic[T_co]):
         view: Callable[[Notification[Record]], Notification[T_co]],
         *,
         informer: str,
+        sources: int = 1,
         clock: Clock,
         hooks: Hooks,
     ) -> None:
@@ -63,7 +64,7 @@ class Listener(Generic[T_co]):
         self._informer = informer
         self._clock = clock
         self._hooks = hooks
-        self._is_source_synced = False
+        self._unsynced_sources = sources
         self._is_telling = False
         self._is_closed = False
         self._is_lagging = False
@@ -88,7 +89,7 @@ class Listener(Generic[T_co]):
         return 0.0 if oldest is None else self._clock.monotonic() - oldest
 
     def begin(self, content: MappingProxyType[ObjectKey, Record], since: float) -> None:
-        """Take an initial add for each of these records, before anything else is offered."""
+        """Take an initial add for each of these records, before anything else is offered of their source."""
         if not self._is_closed:
             self._backlog.begin(content, since)
             self._grown()
@@ -101,8 +102,8 @@ class Listener(Generic[T_co]):
             self._settle()  # merging may have taken the last initial add away
 
     def source_synced(self) -> None:
-        """Learn that all initial adds have been offered."""
-        self._is_source_synced = True
+        """Learn that all initial adds of one more source have been offered."""
+        self._unsynced_sources -= 1
         self._settle()
 
     def close(self) -> None:
@@ -197,7 +198,7 @@ class Listener(Generic[T_co]):
 
     def _settle(self) -> None:
         if (
-            self._is_source_synced
+            not self._unsynced_sources
             and not self._backlog.initial
             and not self._is_telling
             and not self._is_closed

@@ -15,6 +15,7 @@ from kinformer.store._indexer import (
 from kinformer.store._queue import DeltaQueue, Item, Replacement, Resync
 from kinformer.store._relist import Relist
 from kinformer.store._store import Store
+from kinformer.store._union import UnionStore
 from kinformer.store._writer import StoreWriter
 
 __all__ = [
@@ -38,6 +39,7 @@ __all__ = [
     "StoreWriter",
     "Stored",
     "Tombstone",
+    "UnionStore",
     "by_namespace",
     "by_owner_uid",
 ]

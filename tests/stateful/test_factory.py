@@ -22,6 +22,8 @@ WISHES: list[tuple[str, dict[str, Any]]] = [
     ("pods", {"resource": PODS}),
     ("pods", {"resource": PODS, "model": dict}),
     ("nodes", {"resource": NODES}),
+    ("two", {"resource": PODS, "namespaces": ["a", "b"]}),
+    ("two", {"resource": PODS, "namespaces": ["b", "a"], "model": dict}),
     ("web", {"resource": PODS, "labels": "app=web"}),
     ("web", {"resource": PODS, "labels": "app==web", "model": dict}),
 ]
@@ -58,7 +60,11 @@ class Holder:
     resync: float
     block: AbstractContextManager[SharedInformer[Any]]
     informer: SharedInformer[Any]
-    source: ScriptedSource
+    sources: list[ScriptedSource]
+
+    @property
+    def pending(self) -> list[int]:
+        return [source.pending for source in self.sources]
 
 
 class FactoryMachine(RuleBasedStateMachine):
@@ -97,12 +103,13 @@ class FactoryMachine(RuleBasedStateMachine):
         else:
             before = len(self.client.sources)
             informer = block.__enter__()
-            assert len(self.client.sources) - before == (not same)
+            made = self.client.sources[before:]
+            assert len(made) == (0 if same else 1 + (name == "two"))
             for holder in same:
                 assert informer.store is holder.informer.store
                 assert (informer is holder.informer) == (model is holder.model)
-            source = same[0].source if same else self.client.sources[-1]
-            self.holders.append(Holder(name, model, resync, block, informer, source))
+            sources = same[0].sources if same else made
+            self.holders.append(Holder(name, model, resync, block, informer, sources))
 
     @precondition(lambda self: not self.has_ended)
     @rule(name=st.sampled_from(["leases", "jobs"]), again=st.booleans())
@@ -160,12 +167,12 @@ class FactoryMachine(RuleBasedStateMachine):
         for holder in held.values():
             assert holder.informer.is_synced or not self.runs
             assert holder.informer.is_closed == self.has_ended
-            assert holder.source.pending == self.runs
+            assert holder.pending == [self.runs] * len(holder.sources)
         for holder in self.let_go:
             is_held = any(holder.informer is other.informer for other in self.holders)
             assert holder.informer.is_closed == (not is_held or self.has_ended)
-            if all(holder.source is not other.source for other in self.holders):
-                assert not holder.source.pending
+            if all(holder.sources is not other.sources for other in self.holders):
+                assert not any(holder.pending)
 
     def teardown(self) -> None:
         self.runner.run(self.end())

@@ -11,6 +11,7 @@ from kinformer.testing import (
     config_map,
     custom_object,
     custom_resource_definition,
+    namespace,
     settle,
 )
 
@@ -147,3 +148,24 @@ async def test_the_start_is_told_in_the_log(caplog: pytest.LogCaptureFixture) ->
             await tasks.start(manager.run)
             manager.stop()
     assert "diary: caches are synced, reconciling" in caplog.messages
+
+
+async def test_several_namespaces_are_one_cache_and_a_third_one_is_none_of_its_business() -> None:
+    seen: dict[str, int] = {}
+
+    async def reconcile(request: Request) -> None:
+        seen[str(request.key)] = len(request.lister(CONFIG_MAPS))
+
+    controller = Controller("counter", reconcile).watches(CONFIG_MAPS, namespaces=["shop", "till", "later"])
+    objects = [
+        made
+        for name in ("shop", "till", "other")
+        for made in (namespace(name), config_map("a", namespace=name))
+    ]
+    async with Cluster(*objects) as cluster, cluster.running(controller):
+        await cluster.until(lambda: seen == {"shop/a": 2, "till/a": 2})
+        await cluster.create(config_map("b", namespace="till"), config_map("b", namespace="other"))
+        await cluster.until(lambda: seen.get("till/b") == 3)
+        await cluster.create(namespace("later"), config_map("c", namespace="later"))
+        await cluster.until(lambda: seen.get("later/c") == 4)
+    assert seen.keys() == {"shop/a", "till/a", "till/b", "later/c"}

@@ -69,6 +69,7 @@ def test_who_asks_for_the_same_gets_the_same() -> None:
     [
         {"resource": NODES},
         {"namespaces": ["shop"]},
+        {"namespaces": ["shop", "till"]},
         {"labels": "app=web"},
         {"fields": "spec.nodeName=n"},
     ],
@@ -125,9 +126,22 @@ def test_the_same_with_other_options_is_refused() -> None:
         pass
 
 
-def test_several_namespaces_are_not_there_yet() -> None:
-    with pytest.raises(ValueError, match=r"one informer for 2 namespaces \(a, b\) is not there yet"):
-        Bench().factory.acquire(PODS, namespaces=["b", "a", "b"])
+async def test_several_namespaces_are_one_informer_with_a_watch_each() -> None:
+    bench = Bench()
+    async with anyio.create_task_group() as tasks:
+        await tasks.start(bench.factory.run)
+        with (
+            bench.factory.acquire(PODS, namespaces=["b", "a", "b"], labels="app=web") as first,
+            bench.factory.acquire(PODS, namespaces=("a", "b"), labels="app=web") as second,
+        ):
+            assert first is second
+            await first.wait_synced()
+            assert set(first.namespace_conditions) == {"a", "b"}
+            assert bench.client.filters == [("a", "app=web", None), ("b", "app=web", None)]
+            assert bench.pending == [1, 1]
+        await settle()
+        assert bench.pending == [0, 0]
+        tasks.cancel_scope.cancel()
 
 
 def test_namespaces_that_make_no_sense_are_refused() -> None:
