@@ -72,6 +72,11 @@ DRIVEN = {
     "test_turns": ["client._rate_limit.Bucket"],
     "test_views": ["apiserver.cacher._views.Views"],
     "test_warnings": ["client._warnings.Warnings"],
+    "test_watchers": [
+        "apiserver.storage._watcher_stream.Watcher",
+        "apiserver.storage._watcher_stream.WatcherStream",
+        "apiserver.storage._watchers.Watchers",
+    ],
     "test_watch_decoder": ["client._codec.WatchDecoder"],
     "test_workqueue": [
         "workqueue._attempts.MaxAttempts",
@@ -84,6 +89,7 @@ DRIVEN = {
 EXEMPT = {
     "apiserver.http._query.Query": "never changes once it is made",
     "apiserver.http._watching.Streams": "a set of cancel scopes, with a set's own methods",
+    "apiserver.storage._timetable.Timetable": "its state is its timers; the rest is that of the watchers",
     "cli._stage.LiveStage": "its state is rich's",
     "cli._stage.Terminal": "its state is rich's",
     "client._receiving.Whole": "a list of chunks, and their sum",

@@ -30,6 +30,7 @@ from tests.scenario.cancelling import (
     requests,
     server,
     sockets,
+    storages,
 )
 from tests.scenario.cancelling.apart import NEVER_WAITS, SHIELDED, matching
 from tests.scenario.cancelling.haste import HastyLoop
@@ -73,6 +74,7 @@ STAGES = {
         (requests.requests_in_the_server, server.a_server_that_lives, server.watches_that_fail),
         by="chain",
     ),
+    "storages": Stage(("apiserver/storage/",), (storages.memory,)),
     "sockets": Stage(
         ("apiserver/http/_serving",),
         (sockets.a_server_on_a_socket, sockets.a_server_whose_requests_do_not_end),

@@ -1,14 +1,68 @@
-"""Mvcc against the plainest model: a list with the whole content at each revision."""
+"""Mvcc and transactions against the plainest model: a list with the whole content at each revision."""
+
+from collections.abc import Sequence
+from dataclasses import replace
 
 import hypothesis.strategies as st
 import pytest
 from hypothesis import settings
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from kinformer.apiserver.storage import CompactedError, FutureRevisionError, Mvcc, StaleError
+from kinformer.apiserver.storage import (
+    CompactedError,
+    Compare,
+    Delete,
+    DeleteResult,
+    FutureRevisionError,
+    KeyRange,
+    KeyValue,
+    Mvcc,
+    Operation,
+    Put,
+    PutResult,
+    Read,
+    ReadResult,
+    Result,
+    Transaction,
+    TransactionError,
+    TransactionResult,
+)
+from kinformer.apiserver.storage._execution import execute
 
 KEYS = ("/p/a", "/p/b", "/p/b-c", "/q/a")
-Content = dict[str, tuple[bytes, int, int]]
+RANGES = (
+    *map(KeyRange.key, KEYS),
+    KeyRange.prefix("/p/"),
+    KeyRange.prefix("/p/b"),
+    KeyRange.prefix(""),
+    KeyRange("/p/b", "/p/a"),
+    KeyRange("/p/b", None),
+)
+Content = dict[str, KeyValue]
+Sides = list[tuple[str, KeyValue | None]]
+
+keys = st.sampled_from(RANGES)
+puts = st.builds(Put, st.sampled_from(KEYS), st.binary(max_size=1))
+numbers = st.builds(
+    Compare,
+    keys,
+    st.sampled_from(["version", "create_revision", "mod_revision"]),
+    st.sampled_from(["=", "!=", "<", ">"]),
+    st.integers(0, 4),
+)
+values = st.builds(
+    Compare, keys, st.just("value"), st.sampled_from(["=", "!=", "<", ">"]), st.binary(max_size=1)
+)
+
+
+def transactions(operation: st.SearchStrategy[Operation]) -> st.SearchStrategy[Transaction]:
+    branch = st.lists(operation, max_size=3)
+    return st.builds(Transaction, st.lists(numbers | values, max_size=2), branch, branch)
+
+
+simple = (
+    puts | st.builds(Delete, keys) | st.builds(Read, keys, limit=st.integers(0, 2), count_only=st.booleans())
+)
 
 
 class MvccModel(RuleBasedStateMachine):
@@ -18,40 +72,60 @@ class MvccModel(RuleBasedStateMachine):
         super().__init__()
         self.core = Mvcc()
         self.contents: list[Content] = [{}, {}]  # by revision
-        self.changed: list[str] = ["", ""]
-        self.compacted = 0
+        self.changed: list[Sides] = [[], []]
+        self.compacted = -1
 
     @property
     def now(self) -> int:
         return len(self.contents) - 1
 
-    @rule(key=st.sampled_from(KEYS), value=st.binary(max_size=2), offset=st.sampled_from([None, 0, -1]))
-    def put(self, key: str, value: bytes, offset: int | None) -> None:
-        held = self.contents[-1].get(key)
-        actual = held[2] if held else 0
-        expected = None if offset is None else max(0, actual + offset)
-        if expected not in {None, actual}:
-            with pytest.raises(StaleError):
-                self.core.put(key, value, expected)
+    @rule(transaction=transactions(simple | transactions(simple)))
+    def transact(self, transaction: Transaction) -> None:
+        before = self.contents[-1]
+        try:
+            result = execute(self.core, transaction)
+        except TransactionError:
+            assert writes_twice(transaction)
+            assert self.core.commit() == ()
             return
-        self.core.put(key, value, expected)
-        created = held[1] if held else self.now + 1
-        self.remember(key, {**self.contents[-1], key: (value, created, self.now + 1)})
+        assert not writes_twice(transaction)
+        changes = self.core.commit()
+        sides: Sides = []
+        after, expected = self.carry_out(transaction, before, dict(before), sides)
+        assert result == expected
+        assert [(change.key, change.current) for change in changes] == sides
+        assert [change.previous for change in changes] == [before.get(key) for key, _ in sides]
+        if sides:
+            self.contents.append(after)
+            self.changed.append(sides)
 
-    @rule(key=st.sampled_from(KEYS))
-    def delete(self, key: str) -> None:
-        change = self.core.delete(key)
-        if key not in self.contents[-1]:
-            assert change is None
-            return
-        assert change is not None
-        assert change.previous is not None
-        assert change.previous.mod_revision == self.contents[-1][key][2]
-        self.remember(key, {name: held for name, held in self.contents[-1].items() if name != key})
+    def carry_out(
+        self, transaction: Transaction, before: Content, content: Content, sides: Sides
+    ) -> tuple[Content, TransactionResult]:
+        is_met = all(holds(compare, before) for compare in transaction.compares)
+        results: list[Result] = []
+        for each in transaction.then if is_met else transaction.otherwise:
+            if isinstance(each, Put):
+                results.append(PutResult(content.get(each.key)))
+                new = self.written(each.key, each.value, content.get(each.key))
+                content[each.key] = new
+                sides.append((each.key, new))
+            elif isinstance(each, Delete):
+                gone = [key for key in sorted(content) if key in each.keys]
+                results.append(DeleteResult(tuple(content.pop(key) for key in gone)))
+                sides.extend((key, None) for key in gone)
+            elif isinstance(each, Read):
+                found = [content[key] for key in sorted(content) if key in each.keys]
+                items = () if each.count_only else tuple(found[: each.limit or None])
+                results.append(ReadResult(items, self.now + bool(sides), len(found)))
+            else:
+                results.append(self.carry_out(each, before, content, sides)[1])
+        return content, TransactionResult(is_met, self.now + bool(sides), tuple(results))
 
-    def remember(self, key: str, content: Content) -> None:
-        self.contents.append(content)
-        self.changed.append(key)
+    def written(self, key: str, value: bytes, held: KeyValue | None) -> KeyValue:
+        if held is None:
+            return KeyValue(key, value, self.now + 1, self.now + 1, 1)
+        return replace(held, value=value, mod_revision=self.now + 1, version=held.version + 1)
 
     @rule(back=st.integers(-1, 6))
     def compact(self, back: int) -> None:
@@ -69,47 +143,46 @@ class MvccModel(RuleBasedStateMachine):
     @rule(
         back=st.none() | st.integers(-1, 6),
         limit=st.integers(0, 3),
-        prefix=st.sampled_from(["/", "/p/", "/p/b"]),
+        keys=keys,
         start=st.sampled_from(["", *KEYS]),
     )
-    def read(self, back: int | None, limit: int, prefix: str, start: str) -> None:
+    def read(self, back: int | None, limit: int, keys: KeyRange, start: str) -> None:
         revision = 0 if back is None else max(0, self.now - back)
         if revision > self.now or 0 < revision < self.compacted:
             with pytest.raises((CompactedError, FutureRevisionError)):
-                self.core.range(prefix, revision=revision)
+                self.core.range(keys, revision=revision)
             return
         content = self.contents[revision or self.now]
-        wanted = [(key, *content[key]) for key in sorted(content) if key.startswith(prefix) and key >= start]
-        found = self.core.range(prefix, start=start, revision=revision, limit=limit)
-        assert [(i.key, i.value, i.create_revision, i.mod_revision) for i in found.items] == wanted[
-            : limit or None
-        ]
+        wanted = [content[key] for key in sorted(content) if key in keys and key >= start]
+        found = self.core.range(keys.behind(start), revision=revision, limit=limit)
+        assert list(found.items) == wanted[: limit or None]
         assert found.remaining == len(wanted) - len(found.items)
         assert found.revision == self.now
+        assert self.core.range(keys.behind(start), revision=revision, count_only=True).count == len(wanted)
+        assert self.core.get(KEYS[0], revision) == content.get(KEYS[0])
 
-    @rule(back=st.integers(-2, 9), most=st.integers(1, 4), prefix=st.sampled_from(["/", "/p/b"]))
-    def watch(self, back: int, most: int, prefix: str) -> None:
+    @rule(back=st.integers(-2, 9), most=st.integers(1, 4), keys=keys)
+    def watch(self, back: int, most: int, keys: KeyRange) -> None:
         start = max(0, self.now - back)
         if start < self.compacted:
             with pytest.raises(CompactedError):
-                self.core.changes(prefix, start, most)
+                self.core.changes(keys, start, most)
             return
         wanted = [
-            revision
+            (revision, [side for side in self.changed[revision] if side[0] in keys])
             for revision in range(max(2, start), self.now + 1)
-            if self.changed[revision].startswith(prefix)
         ]
-        found, after = self.core.changes(prefix, start, most)
-        assert [change.revision for change in found] == wanted[:most]
-        assert after == (wanted[most - 1] + 1 if len(wanted) >= most else max(start, self.now + 1))
-        for change in found:
-            held = self.contents[change.revision].get(change.key)
-            assert (change.current and change.current.value) == (held and held[0])
+        wanted = [(revision, sides) for revision, sides in wanted if sides]
+        found, following = self.core.changes(keys, start, most)
+        assert [(change.revision, change.key, change.current) for change in found] == [
+            (revision, *side) for revision, sides in wanted[:most] for side in sides
+        ]
+        assert following == (wanted[most][0] if len(wanted) > most else 0)
 
     @invariant()
     def memory_is_bounded_by_live_keys_and_the_log(self) -> None:
-        assert self.core.revision == self.now
-        assert len(self.core) == self.now - max(1, self.compacted - 1)
+        assert self.core.revision == self.core.head == self.now
+        assert len(self.core) == self.now + 1 - max(2, self.compacted)
         for key, history in self.core._histories.items():
             old = [change for change in history if change.revision < self.compacted]
             assert len(old) <= 1, f"{key} keeps what cannot be read any more"
@@ -117,7 +190,43 @@ class MvccModel(RuleBasedStateMachine):
                 f"{key} keeps a delete that cannot be watched any more"
             )
         assert sorted(self.core._histories) == self.core._keys
+        assert self.core._dead == [key for key in self.core._keys if key not in self.contents[-1]]
+
+
+def holds(compare: Compare, content: Content) -> bool:
+    found = [value for key, value in content.items() if key in compare.keys]
+    if not found and compare.target == "value":
+        return False
+    for value in found or [KeyValue("", b"", 0, 0, 0)]:
+        left, right = getattr(value, compare.target), compare.operand
+        order = (left > right) - (left < right)
+        if not {"=": order == 0, "!=": order != 0, "<": order < 0, ">": order > 0}[compare.operator]:
+            return False
+    return True
+
+
+def writes_twice(transaction: Transaction) -> bool:
+    """Whether some way through a transaction writes a key twice, deletes of deletes aside."""
+    return any(
+        (one.key == other.key if isinstance(other, Put) else one.key in other.keys)
+        for branch in (transaction.then, transaction.otherwise)
+        for way in ways(branch)
+        for at, one in enumerate(way)
+        for index, other in enumerate(way)
+        if at != index and isinstance(one, Put)
+    )
+
+
+def ways(branch: Sequence[Operation]) -> list[list[Put | Delete]]:
+    found: list[list[Put | Delete]] = [[]]
+    for each in branch:
+        if isinstance(each, Transaction):
+            inner = [*ways(each.then), *ways(each.otherwise)]
+            found = [[*way, *more] for way in found for more in inner]
+        elif isinstance(each, Put | Delete):
+            found = [[*way, each] for way in found]
+    return found
 
 
 TestMvcc = MvccModel.TestCase
-TestMvcc.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+TestMvcc.settings = settings(max_examples=30, stateful_step_count=30, deadline=None)

@@ -67,7 +67,8 @@ def test_whoever_follows_a_selection_knows_all_that_is_in_it(history: list[tuple
         before = content.pop(key, None)
         if value is not None:
             created = before.create_revision if before else revision
-            content[key] = KeyValue(key, value.encode(), created, revision)
+            version = before.version + 1 if before else 1
+            content[key] = KeyValue(key, value.encode(), created, revision, version)
         elif before is None:
             continue
         change = Change(revision, key, content.get(key), before)

@@ -20,7 +20,7 @@ from kinformer.apiserver.rest import (
     Verbs,
     WriteOptions,
 )
-from kinformer.apiserver.storage import MemoryKV
+from kinformer.apiserver.storage import KeyRange, MemoryKV
 from kinformer.meta import LabelSelector
 from kinformer.testing import FakeClock
 
@@ -83,7 +83,7 @@ class WatchModel(RuleBasedStateMachine):
             state = await self.state(labels, revision)
             options = ListOptions(version=str(revision), labels=labels)
             async with self.verbs.watch(self.all, options, bookmarks=True) as stream:
-                if (await self.kv.range(self.all.served.prefix())).revision > revision:
+                if (await self.kv.range(KeyRange.prefix(self.all.served.prefix()))).revision > revision:
                     await self.add_up(stream, state, revision, final)
         async with self.verbs.watch(self.all, ListOptions(labels=labels), bookmarks=True) as stream:
             *added, end = await anext(stream)

@@ -21,14 +21,14 @@ from kinformer.apiserver.loops._nodes import Node, read_node
 from kinformer.apiserver.loops._owners import OwnerGraph, Scope
 from kinformer.apiserver.registry import Registry, StatusError
 from kinformer.apiserver.rest import DeleteOptions, Target, Verbs, WriteOptions
-from kinformer.apiserver.storage import KV, Batch, CompactedError
+from kinformer.apiserver.storage import KV, Batch, CompactedError, KeyRange
 from kinformer.clock import Clock
 
 __all__ = ["Housekeeping"]
 
 _log = logging.getLogger("kinformer.apiserver")
 
-_PREFIX: Final = "/registry/"
+_KEYS: Final = KeyRange.prefix("/registry/")
 _RETRY: Final = 1.0
 """Seconds until an action that failed for no good reason is tried again."""
 _OUTDATED: Final = {404, 409}
@@ -71,7 +71,7 @@ class Housekeeping:
 
     async def _begin(self) -> int:
         """Read everything; gives the revision that was read."""
-        present = await self._kv.range(_PREFIX)
+        present = await self._kv.range(_KEYS)
         self._nodes.clear()
         self._owners = OwnerGraph(self._scope_of)
         self._namespaces = NamespaceLedger()
@@ -80,7 +80,7 @@ class Housekeeping:
         return present.revision
 
     async def _follow(self, revision: int, task_status: TaskStatus[None]) -> None:
-        async with self._kv.watch(_PREFIX, revision + 1) as watch:
+        async with self._kv.watch(_KEYS, revision + 1) as watch:
             await self._work()
             task_status.started()
             while True:

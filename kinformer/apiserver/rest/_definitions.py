@@ -18,7 +18,7 @@ from kinformer.apiserver.registry import (
 from kinformer.apiserver.rest._objects import Objects, decode
 from kinformer.apiserver.rest._options import DeleteOptions, Target
 from kinformer.apiserver.rest._strategy import timestamp
-from kinformer.apiserver.storage import KeyValue, StaleError
+from kinformer.apiserver.storage import KeyRange, KeyValue, StaleError
 
 __all__ = ["Definitions", "is_definition"]
 
@@ -36,7 +36,7 @@ class Definitions:
 
     async def load(self) -> None:
         """Serve what the storage holds."""
-        found = await self._objects.kv.range(self._served.prefix())
+        found = await self._objects.kv.range(KeyRange.prefix(self._served.prefix()))
         for value in found.items:
             self.publish(decode(value))
 
@@ -92,7 +92,7 @@ class Definitions:
     async def _withdraw(self, name: str) -> None:
         """Serve it no longer, now that it is gone, and let those have its names that waited for them (rule C-4)."""
         self._objects.registry.remove_custom(name)
-        for value in (await self._objects.kv.range(self._served.prefix())).items:
+        for value in (await self._objects.kv.range(KeyRange.prefix(self._served.prefix()))).items:
             content = decode(value)
             before = deepcopy(content)
             self.prepare(content, self._objects.clock.now())
@@ -116,7 +116,7 @@ class Definitions:
     ) -> None:
         """Delete all objects of a definition that is being deleted, and the definition once none is left."""
         custom = served_by(content, every_version=True)[0]
-        found = await self._objects.kv.range(custom.prefix())
+        found = await self._objects.kv.range(KeyRange.prefix(custom.prefix()))
         for value in found.items:
             namespace, _, name = value.key.removeprefix(custom.prefix()).rpartition("/")
             try:
@@ -137,7 +137,7 @@ class Definitions:
             finalizers = content["metadata"].get("finalizers") or []
             if "deletionTimestamp" not in content["metadata"] or CLEANUP_FINALIZER not in finalizers:
                 return
-            if (await self._objects.kv.range(custom.prefix(), limit=1)).items:
+            if (await self._objects.kv.range(KeyRange.prefix(custom.prefix()), count_only=True)).count:
                 return
             finalizers.remove(CLEANUP_FINALIZER)
             now = timestamp(self._objects.clock.now())

@@ -10,7 +10,7 @@ import msgspec
 from kinformer.apiserver.cacher import StoredObject, Views
 from kinformer.apiserver.registry import FieldProblem, Registry, Served, StatusError, future_version, show
 from kinformer.apiserver.rest._options import Target
-from kinformer.apiserver.storage import KV, KeyValue
+from kinformer.apiserver.storage import KV, KeyRange, KeyValue
 from kinformer.clock import Clock
 
 __all__ = ["Objects", "decode", "parse_version", "version_problem"]
@@ -63,7 +63,7 @@ class Objects:
         if current >= revision:
             return
         with self.clock.move_on_after(_FRESHNESS_TIMEOUT):
-            async with self.kv.watch("", revision) as watch:
+            async with self.kv.watch(KeyRange.prefix(""), revision) as watch:
                 async for batch in watch:
                     if batch.revision >= revision:
                         return

@@ -15,7 +15,7 @@ from kinformer.apiserver.registry import FieldProblem, bad_request, expired, inv
 from kinformer.apiserver.rest._matching import matcher
 from kinformer.apiserver.rest._objects import Objects, parse_version
 from kinformer.apiserver.rest._options import Listing, ListOptions, Target
-from kinformer.apiserver.storage import CompactedError, KeyValue
+from kinformer.apiserver.storage import CompactedError, KeyRange, KeyValue
 
 __all__ = ["Reader"]
 
@@ -91,10 +91,11 @@ class Reader:
         self, target: Target, wanted: _Wanted, matches: Callable[[KeyValue], bool] | None
     ) -> Listing:
         prefix = target.served.prefix(target.namespace)
+        keys = KeyRange.prefix(prefix)
         start, revision, step = wanted.start, wanted.revision, wanted.limit
         items: list[StoredObject] = []
         while True:
-            found = await self._objects.kv.range(prefix, start=prefix + start, revision=revision, limit=step)
+            found = await self._objects.kv.range(keys.behind(prefix + start), revision=revision, limit=step)
             revision = revision or found.revision  # every further read shows the same moment
             for index, value in enumerate(found.items):
                 if matches is not None and not matches(value):

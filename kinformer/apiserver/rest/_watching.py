@@ -18,7 +18,7 @@ from kinformer.apiserver.rest._matching import matcher
 from kinformer.apiserver.rest._objects import Objects, version_problem
 from kinformer.apiserver.rest._options import Event, ListOptions, Target
 from kinformer.apiserver.rest._stream import WatchStream
-from kinformer.apiserver.storage import CompactedError, KeyValue
+from kinformer.apiserver.storage import CompactedError, KeyRange, KeyValue
 
 __all__ = ["Watcher"]
 
@@ -68,18 +68,18 @@ class Watcher:
             bookmark_period=self._bookmark_period if bookmarks else None,
             random=self._random,
         )
-        prefix = target.served.prefix(target.namespace)
+        keys = KeyRange.prefix(target.served.prefix(target.namespace))
         async with AsyncExitStack() as stack:
             try:
                 if has_state:
                     await self._objects.wait_for(revision)
-                    state = await self._objects.kv.range(prefix)
+                    state = await self._objects.kv.range(keys)
                     initial = [value for value in state.items if matches(value)]
                     revision = state.revision
                     stream.begin(initial, revision, ends_with_bookmark=bookmarks)
                 elif revision == 0:
                     revision = await self._objects.kv.revision()
-                changes = await stack.enter_async_context(self._objects.kv.watch(prefix, revision + 1))
+                changes = await stack.enter_async_context(self._objects.kv.watch(keys, revision + 1))
             except StatusError as error:
                 stream.fail(error)
             except CompactedError as error:

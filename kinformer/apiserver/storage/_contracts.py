@@ -1,7 +1,7 @@
 """KV: what the apiserver needs from its storage, in etcd's terms.
 
-One counter, the revision, grows by one with each put or delete. Reads and watches may name a past revision until it is
-compacted. The semantics are etcd's v3 API: https://etcd.io/docs/v3.5/learning/api/
+One counter, the revision, grows by one with each transaction that changes something. Reads and watches may name a past
+revision until it is compacted. The semantics are etcd's v3 API: https://etcd.io/docs/v3.5/learning/api/
 """
 
 from collections.abc import Sequence
@@ -9,104 +9,12 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Protocol, Self
 
-__all__ = [
-    "KV",
-    "Batch",
-    "Change",
-    "CompactedError",
-    "FutureRevisionError",
-    "KeyValue",
-    "RangeResult",
-    "StaleError",
-    "Watch",
-]
+from kinformer.apiserver.storage._keys import KeyRange, KeyValue
+from kinformer.apiserver.storage._mvcc import Change
+from kinformer.apiserver.storage._transactions import ReadResult, Transaction, TransactionResult
+from kinformer.apiserver.storage._watch_messages import WatchRequest, WatchResponse
 
-
-class CompactedError(Exception):
-    """The revision is older than what is kept.
-
-    Attributes:
-        revision: What was asked for.
-        compacted: The oldest revision that can still be read.
-    """
-
-    def __init__(self, revision: int, compacted: int) -> None:
-        super().__init__(f"revision {revision} has been compacted, the oldest is {compacted}")
-        self.revision = revision
-        self.compacted = compacted
-
-
-class FutureRevisionError(Exception):
-    """The revision has not come up yet.
-
-    Attributes:
-        revision: What was asked for.
-        current: The revision of the last change.
-    """
-
-    def __init__(self, revision: int, current: int) -> None:
-        super().__init__(f"revision {revision} is in the future, the current one is {current}")
-        self.revision = revision
-        self.current = current
-
-
-class StaleError(Exception):
-    """A put or delete found the key at another revision than expected; nothing was changed.
-
-    Attributes:
-        current: What the key holds, ``None`` where it does not exist.
-    """
-
-    def __init__(self, key: str, expected: int, current: "KeyValue | None") -> None:
-        found = f"is at revision {current.mod_revision}" if current else "does not exist"
-        super().__init__(f"key {key!r} was expected at revision {expected}, but {found}")
-        self.current = current
-
-
-@dataclass(frozen=True, slots=True)
-class KeyValue:
-    """What a key held from one revision on.
-
-    Attributes:
-        create_revision: The revision that created the key, since it last did not exist.
-        mod_revision: The revision that wrote this value.
-    """
-
-    key: str
-    value: bytes
-    create_revision: int
-    mod_revision: int
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """One put or delete.
-
-    Attributes:
-        revision: The revision that the change made.
-        current: What was put, ``None`` for a delete.
-        previous: What the key held before, ``None`` where it did not exist.
-    """
-
-    revision: int
-    key: str
-    current: KeyValue | None
-    previous: KeyValue | None
-
-
-@dataclass(frozen=True, slots=True)
-class RangeResult:
-    """A piece of the key space at one revision.
-
-    Attributes:
-        items: In order of keys, compared as text.
-        revision: The revision of the last change of the whole storage, not the one that was asked for.
-        remaining: How many keys of the range follow the last item.
-    """
-
-    items: tuple[KeyValue, ...]
-    revision: int
-    remaining: int
+__all__ = ["KV", "Batch", "Watch", "WatchStream"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +22,7 @@ class Batch:
     """What a watch has to tell: changes in order of revision, and how far it has come.
 
     Attributes:
-        changes: May be empty, when progress was asked for.
+        changes: Whole revisions. May be empty, when progress was asked for.
         revision: Every matching change up to this revision has been delivered, this batch included.
     """
 
@@ -123,10 +31,10 @@ class Batch:
 
 
 class Watch(Protocol):
-    """The changes of a prefix from some revision on, without gaps; it never ends by itself.
+    """The changes of a range of keys from some revision on, with what was there before, and without gaps.
 
-    A cancelled ``__anext__`` loses nothing. ``CompactedError`` is raised by it once what it would have to deliver is
-    no longer kept.
+    It never ends by itself. A cancelled ``__anext__`` loses nothing. ``CompactedError`` is raised by it once what it
+    would have to deliver, or what was there before that, is no longer kept.
     """
 
     def __aiter__(self) -> Self:
@@ -137,6 +45,32 @@ class Watch(Protocol):
 
     def request_progress(self) -> None:
         """Ask for a batch, be it empty, as soon as everything so far has been delivered."""
+
+
+class WatchStream(Protocol):
+    """Any number of watches with one line of responses, as etcd serves them.
+
+    Requests are made at once and answered in the line. It never ends by itself; a cancelled ``__anext__`` loses nothing.
+    """
+
+    def create(self, request: WatchRequest) -> None:
+        """Open a watch. The answer is ``created``, and ``canceled`` too where it is refused."""
+
+    def cancel(self, watch_id: int) -> None:
+        """End a watch: nothing of it comes behind the answer. One that does not exist gets none."""
+
+    def request_progress(self) -> None:
+        """Ask how far the whole stream has come: an answer for ``NO_WATCH``, behind everything up to its revision.
+
+        There is none where a watch of the stream is not in step: it catches up, waits for a future revision, was
+        compacted, or is blocked. So ask again.
+        """
+
+    def __aiter__(self) -> Self:
+        """It is its own iterator."""
+
+    async def __anext__(self) -> WatchResponse:
+        """Wait for the next response."""
 
 
 class KV(Protocol):
@@ -153,14 +87,16 @@ class KV(Protocol):
             FutureRevisionError: The revision is yet to come.
         """
 
-    async def range(self, prefix: str, *, start: str = "", revision: int = 0, limit: int = 0) -> RangeResult:
-        """Read the keys with a prefix.
+    async def range(
+        self, keys: KeyRange, *, revision: int = 0, limit: int = 0, count_only: bool = False
+    ) -> ReadResult:
+        """Read the keys of a range.
 
         Args:
-            prefix: What the keys begin with.
-            start: Only keys at or behind this one.
+            keys: Which keys; an empty range has none.
             revision: Read the past; 0 means now.
             limit: At most so many items; 0 means all.
+            count_only: No items, just how many there are.
 
         Raises:
             CompactedError: The revision is too old.
@@ -187,11 +123,24 @@ class KV(Protocol):
             StaleError: The key is not at the expected revision.
         """
 
-    def watch(self, prefix: str, from_revision: int) -> AbstractAsyncContextManager[Watch]:
-        """Follow the changes of the keys with a prefix, the first being ``from_revision`` or a later one.
+    async def transact(self, transaction: Transaction) -> TransactionResult:
+        """Do several things as one revision, if some conditions hold.
 
-        A revision in the future is waited for. Entering raises ``CompactedError`` where the start is no longer kept.
+        Raises:
+            TransactionError: It can never be carried out.
+            CompactedError: What it would do reads a revision that is too old.
+            FutureRevisionError: What it would do reads a revision that is yet to come.
         """
+
+    def watch(self, keys: KeyRange, from_revision: int) -> AbstractAsyncContextManager[Watch]:
+        """Follow the changes of a range, the first being ``from_revision`` or a later one.
+
+        A revision in the future is waited for. ``CompactedError`` is raised where the start is no longer kept, on
+        entering or by the first ``__anext__``.
+        """
+
+    def watch_stream(self) -> AbstractAsyncContextManager[WatchStream]:
+        """Open a stream for watches."""
 
     async def compact(self, revision: int) -> None:
         """Forget what is older than ``revision``; what was true at ``revision`` can still be read.

@@ -1,39 +1,84 @@
-"""MemoryKV: the storage in memory, a thin shell around ``Mvcc``."""
+"""MemoryKV: the storage in memory, a thin shell around ``Mvcc`` and ``Watchers``."""
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from random import Random
 from typing import Final
 
-import anyio
-
-from kinformer.apiserver.storage._contracts import Batch, Change, CompactedError, KeyValue, RangeResult
-from kinformer.apiserver.storage._mvcc import Mvcc
+from kinformer.apiserver.storage._errors import CompactedError, StaleError
+from kinformer.apiserver.storage._execution import execute
+from kinformer.apiserver.storage._keys import KeyRange, KeyValue
+from kinformer.apiserver.storage._memory_watches import MemoryStream, MemoryWatch, Waker
+from kinformer.apiserver.storage._mvcc import Change, Mvcc
+from kinformer.apiserver.storage._timetable import Timetable
+from kinformer.apiserver.storage._transactions import ReadResult, Transaction, TransactionResult
+from kinformer.apiserver.storage._watch_messages import WatchRequest
+from kinformer.apiserver.storage._watcher_stream import WatcherStream
+from kinformer.apiserver.storage._watchers import Watchers
+from kinformer.clock import Clock
+from kinformer.system_clock import SystemClock
 
 __all__ = ["MemoryKV"]
 
-_BATCH: Final = 1000
-"""How many changes a watch hands out at once."""
+_RESPONSES: Final = 128
+_RESPONSE_BYTES: Final = 1_572_864
 
 
 class MemoryKV:
     """A ``KV`` that lives as long as the process.
 
-    A watch is a position in the log and an event to wake it, so a slow one costs the others nothing, and has no buffer
-    that could fill. Every method decides and acts without a pause in between: there is no await in any of them.
+    Every method decides and acts without a pause in between: there is no await in any of them. The numbers are etcd's,
+    and so is what becomes of a watch whose client is slow: its stream fills, it keeps one more batch, and then it has
+    to catch up from the history. Nobody else notices.
 
     Args:
-        history: How many of the last changes can be read and watched at least; older ones are compacted away as new
-            ones come. A watch that falls further behind ends with ``CompactedError``.
+        history: How many of the last revisions can be read and watched at least, with what was there before each;
+            older ones are compacted away as new ones come. A watch that falls further behind is over.
         first: The revision to begin with. Whoever comes with one from before is told that it is compacted away; so take
             one that no storage whose clients may come here has reached.
+        resync_period: Seconds between the passes in which watches catch up; etcd takes 0.1. With 0 they do it as soon as
+            there is room in their stream.
+        progress_period: Seconds after which a quiet watch that asked for it is told how far it has come, and up to a
+            tenth more.
+        queue: How many responses a stream holds for its client.
+        response_bytes: From which size on a response is cut, for watches that agree to it.
+        clock: What the periods are measured on.
+        random: Spreads the progress periods.
     """
 
-    def __init__(self, *, history: int = 10_000, first: int = 1) -> None:
+    def __init__(
+        self,
+        *,
+        history: int = 10_000,
+        first: int = 1,
+        resync_period: float = 0.0,
+        progress_period: float = 600.0,
+        queue: int = _RESPONSES,
+        response_bytes: int = _RESPONSE_BYTES,
+        clock: Clock | None = None,
+        random: Random | None = None,
+    ) -> None:
         if history < 1:
             raise ValueError(f"history {history} must be at least 1: a watch could never keep up")
+        if queue < 1:
+            raise ValueError(f"queue {queue} must be at least 1: nothing could ever be told")
         self._history = history
+        self._queue = queue
+        self._response_bytes = response_bytes
         self._core = Mvcc(first=first)
-        self._idle: dict[_MemoryWatch, anyio.Event] = {}
+        self._watchers = Watchers(self._core, is_eager=not resync_period)
+        self._timetable = Timetable(
+            self._watchers,
+            clock or SystemClock(),
+            random or Random(),  # noqa: S311 -- nothing secret is drawn from it
+            resync_period=resync_period,
+            progress_period=progress_period,
+        )
+
+    @property
+    def watches(self) -> int:
+        """How many watches are open that can still be told something."""
+        return len(self._watchers)
 
     async def revision(self) -> int:
         """The revision of the last change."""
@@ -43,92 +88,69 @@ class MemoryKV:
         """Read one key; see ``KV.get``."""
         return self._core.get(key, revision)
 
-    async def range(self, prefix: str, *, start: str = "", revision: int = 0, limit: int = 0) -> RangeResult:
-        """Read the keys with a prefix; see ``KV.range``."""
-        return self._core.range(prefix, start=start, revision=revision, limit=limit)
+    async def range(
+        self, keys: KeyRange, *, revision: int = 0, limit: int = 0, count_only: bool = False
+    ) -> ReadResult:
+        """Read the keys of a range; see ``KV.range``."""
+        return self._core.range(keys, revision=revision, limit=limit, count_only=count_only)
 
     async def put(self, key: str, value: bytes, *, expected: int | None = None) -> KeyValue:
         """Write a key; see ``KV.put``."""
-        change = self._core.put(key, value, expected)
-        self._publish(change)
+        self._expect(key, expected)
+        change = self._core.put(key, value)
+        self._commit()
         assert change.current is not None  # noqa: S101 -- a put always leaves a value
         return change.current
 
     async def delete(self, key: str, *, expected: int | None = None) -> Change | None:
         """Remove a key; see ``KV.delete``."""
-        change = self._core.delete(key, expected)
-        if change is not None:
-            self._publish(change)
-        return change
+        self._expect(key, expected)
+        changes = self._core.delete(KeyRange.key(key))
+        self._commit()
+        return changes[0] if changes else None
+
+    async def transact(self, transaction: Transaction) -> TransactionResult:
+        """Do several things as one revision; see ``KV.transact``."""
+        result = execute(self._core, transaction)
+        self._commit()
+        return result
 
     @asynccontextmanager
-    async def watch(self, prefix: str, from_revision: int) -> AsyncIterator["_MemoryWatch"]:
-        """Follow the changes of the keys with a prefix; see ``KV.watch``."""
+    async def watch(self, keys: KeyRange, from_revision: int) -> AsyncIterator[MemoryWatch]:
+        """Follow the changes of a range; see ``KV.watch``."""
         if from_revision < self._core.compacted:
             raise CompactedError(from_revision, self._core.compacted)
-        yield _MemoryWatch(self._core, self._idle, prefix, from_revision)
+        with self._open() as (stream, waker):
+            stream.create(WatchRequest(keys, from_revision, prev_kv=True))
+            yield MemoryWatch(self._core, stream, waker)
+
+    @asynccontextmanager
+    async def watch_stream(self) -> AsyncIterator[MemoryStream]:
+        """Open a stream for watches; see ``KV.watch_stream``."""
+        with self._open() as (stream, waker), self._timetable.reports(stream):
+            yield MemoryStream(stream, waker)
 
     async def compact(self, revision: int) -> None:
         """Forget what is older than a revision; see ``KV.compact``."""
         self._core.compact(revision)
 
-    def _publish(self, change: Change) -> None:
-        for watch in [watch for watch in self._idle if change.key.startswith(watch.prefix)]:
-            watch.wake(change.revision)
-        if len(self._core) > self._history + self._history // 10:
-            self._core.compact(self._core.revision + 1 - self._history)
-
-
-class _MemoryWatch:
-    """A position in the log.
-
-    Invariant: while it is idle nothing that it has to deliver lies between its position and the end of the log; so
-    whoever ends the idleness moves the position up, and compaction cannot catch a watch that merely has nothing to do.
-    """
-
-    def __init__(
-        self, core: Mvcc, idle: "dict[_MemoryWatch, anyio.Event]", prefix: str, position: int
-    ) -> None:
-        self._core = core
-        self._idle = idle
-        self.prefix = prefix
-        self._position = position
-        self._wants_progress = False
-        self._guard = anyio.ResourceGuard("reading from")
-
-    def __aiter__(self) -> "_MemoryWatch":
-        return self
-
-    async def __anext__(self) -> Batch:
-        """Wait for changes, or for progress where it was asked for."""
-        with self._guard:
-            while True:
-                changes, position = self._core.changes(self.prefix, self._position, _BATCH)
-                if changes or self._wants_progress:  # from here to the return there may be no await
-                    self._position = position
-                    self._wants_progress = self._wants_progress and len(changes) == _BATCH
-                    return Batch(changes, min(position - 1, self._core.revision))
-                self._position = position
-                await self._rest()
-
-    def request_progress(self) -> None:
-        """Ask for a batch as soon as everything so far has been delivered."""
-        self._wants_progress = True
-        self.wake(self._core.revision + 1)
-
-    def wake(self, position: int) -> None:
-        """End the idleness, if there is any, at this position: all before it is known not to match."""
-        if (woken := self._idle.get(self)) is not None and (
-            self._wants_progress or position >= self._position
-        ):
-            del self._idle[self]
-            self._position = max(self._position, position)
-            woken.set()
-
-    async def _rest(self) -> None:
-        woken = self._idle[self] = anyio.Event()
+    @contextmanager
+    def _open(self) -> Iterator[tuple[WatcherStream, Waker]]:
+        waker = Waker()
+        stream = self._watchers.open(waker.wake, capacity=self._queue, most_bytes=self._response_bytes)
         try:
-            await woken.wait()
+            yield stream, waker
         finally:
-            self.wake(self._core.revision + 1)  # cancelled while idle: leave the room in order
-            self._idle.pop(self, None)
+            stream.close()
+
+    def _expect(self, key: str, expected: int | None) -> None:
+        if expected is not None:
+            current = self._core.get(key)
+            if expected != (current.mod_revision if current else 0):
+                raise StaleError(key, expected, current)
+
+    def _commit(self) -> None:
+        if changes := self._core.commit():
+            self._watchers.notify(changes)
+            if len(self._core) > self._history + self._history // 10 + 1:
+                self._core.compact(self._core.revision - self._history)

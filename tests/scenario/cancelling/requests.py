@@ -11,7 +11,7 @@ import anyio
 import msgspec
 from anyio.lowlevel import checkpoint
 
-from kinformer.apiserver.storage import MemoryKV
+from kinformer.apiserver.storage import KeyRange, MemoryKV
 from kinformer.client import Client
 from kinformer.errors import NotFoundError
 from kinformer.meta import Resource
@@ -193,7 +193,7 @@ async def sweep_request(sweep: Sweep, asked: Asked, made: World, names: Iterator
 
 async def furnish(made: World, name: str) -> None:
     """Put things straight into the storage, as other servers of it do; definitions are this one's own matter."""
-    for item in (await made.kv.kv.range("/registry/")).items:
+    for item in (await made.kv.kv.range(KeyRange.prefix("/registry/"))).items:
         if item.key.rpartition("/")[2].startswith(("a", "g-")):
             await made.kv.kv.delete(item.key)
     own = {"name": name, "uid": "u", "creationTimestamp": "2026-01-01T00:00:00Z"}
@@ -222,7 +222,7 @@ async def furnish(made: World, name: str) -> None:
 async def restore_definitions(made: World) -> None:
     """Gadgets are defined, with one of them there; whatever became of the definitions the last time."""
     definitions, gadgets = made.client.resource(DEFINITIONS), made.client.resource(GADGETS)
-    for item in (await made.kv.kv.range(STORED_KINDS)).items:
+    for item in (await made.kv.kv.range(KeyRange.prefix(STORED_KINDS))).items:
         name, metadata = item.key.rpartition("/")[2], msgspec.json.decode(item.value)["metadata"]
         if name == "widgets.example.dev" or metadata.get("finalizers"):
             await definitions.delete(name)
@@ -230,7 +230,7 @@ async def restore_definitions(made: World) -> None:
                 await definitions.patch(name, FREE)
     if await made.kv.kv.get(STORED_KINDS + "gadgets.example.dev") is None:
         await definitions.create(custom_resource_definition(GADGETS))
-    if not (await made.kv.kv.range("/registry/example.dev/gadgets/")).items:
+    if not (await made.kv.kv.range(KeyRange.prefix("/registry/example.dev/gadgets/"))).items:
         await gadgets.create(custom_object(GADGETS, "only"))
 
 

@@ -35,7 +35,7 @@ async def a_server_that_lives(sweep: Sweep) -> None:
     async def whole() -> None:
         await is_whole(kv)
 
-    await sweep.of(live, held=lambda: len(kv.kv._idle), whole=whole)
+    await sweep.of(live, held=lambda: kv.kv.watches, whole=whole)
 
 
 async def keep_house(made: World, space: str) -> None:

@@ -1,7 +1,7 @@
 """What is cancelled in: a server whose storage gives way around each step, as one elsewhere would, and its client."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from random import Random
 from typing import Any, TypeAlias
 
@@ -9,7 +9,17 @@ import msgspec
 from anyio.lowlevel import checkpoint
 
 from kinformer.apiserver import ApiServer
-from kinformer.apiserver.storage import Change, KeyValue, MemoryKV, RangeResult, Watch
+from kinformer.apiserver.storage import (
+    Change,
+    KeyRange,
+    KeyValue,
+    MemoryKV,
+    ReadResult,
+    Transaction,
+    TransactionResult,
+    Watch,
+    WatchStream,
+)
 from kinformer.client import Client
 from kinformer.errors import AlreadyExistsError
 from kinformer.meta import Resource
@@ -54,9 +64,11 @@ class YieldingKV:
         await self._take_time("get", key)
         return await self.kv.get(key, revision=revision)
 
-    async def range(self, prefix: str, *, start: str = "", revision: int = 0, limit: int = 0) -> RangeResult:
-        await self._take_time("range", prefix)
-        return await self.kv.range(prefix, start=start, revision=revision, limit=limit)
+    async def range(
+        self, keys: KeyRange, *, revision: int = 0, limit: int = 0, count_only: bool = False
+    ) -> ReadResult:
+        await self._take_time("range", keys.start)
+        return await self.kv.range(keys, revision=revision, limit=limit, count_only=count_only)
 
     async def put(self, key: str, value: bytes, *, expected: int | None = None) -> KeyValue:
         await self._take_time("put", key)
@@ -71,13 +83,19 @@ class YieldingKV:
         return result
 
     @asynccontextmanager
-    async def watch(self, prefix: str, from_revision: int) -> AsyncIterator[Watch]:
+    async def watch(self, keys: KeyRange, from_revision: int) -> AsyncIterator[Watch]:
         await checkpoint()
-        async with self.kv.watch(prefix, from_revision) as watch:
+        async with self.kv.watch(keys, from_revision) as watch:
             try:
                 yield watch
             finally:
                 await checkpoint()
+
+    def watch_stream(self) -> AbstractAsyncContextManager[WatchStream]:
+        return self.kv.watch_stream()
+
+    async def transact(self, transaction: Transaction) -> TransactionResult:
+        return await self.kv.transact(transaction)
 
     async def compact(self, revision: int) -> None:
         await self.kv.compact(revision)
@@ -96,7 +114,7 @@ class World:
     def held(self) -> object:
         """Equal before and after what leaves nothing behind."""
         timers = sorted(timer.when for timer in self.clock._timers if not timer.is_cancelled)
-        return len(self.transport._exchanges), self.server.app.open_watches, len(self.kv.kv._idle), timers
+        return len(self.transport._exchanges), self.server.app.open_watches, self.kv.kv.watches, timers
 
     async def is_whole(self) -> None:
         """What is stored is whole, and served is what is defined."""
@@ -104,12 +122,14 @@ class World:
         served = self.server._housekeeping._registry.served()
         kinds = {f"{one.plural}.{one.group}" for one in served if one.is_custom}
         place = "/registry/apiextensions.k8s.io/customresourcedefinitions/"
-        assert kinds == {item.key.removeprefix(place) for item in (await self.kv.kv.range(place)).items}
+        assert kinds == {
+            item.key.removeprefix(place) for item in (await self.kv.kv.range(KeyRange.prefix(place))).items
+        }
 
 
 async def is_whole(kv: YieldingKV) -> None:
     """Nothing half made is stored, and nothing that is deleted and has nothing to wait for."""
-    for item in (await kv.kv.range("/registry/")).items:
+    for item in (await kv.kv.range(KeyRange.prefix("/registry/"))).items:
         content = msgspec.json.decode(item.value)
         metadata = content["metadata"]
         assert metadata["uid"]

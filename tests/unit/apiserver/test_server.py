@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from kinformer.apiserver import ApiServer
-from kinformer.apiserver.storage import MemoryKV
+from kinformer.apiserver.storage import KeyRange, MemoryKV
 from kinformer.testing import AppTransport, FakeClock, settle
 
 CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
@@ -103,7 +103,7 @@ class Failing(MemoryKV):
         self.fails = anyio.Event()
 
     @asynccontextmanager
-    async def watch(self, prefix: str, from_revision: int) -> AsyncIterator[Any]:
+    async def watch(self, keys: KeyRange, from_revision: int) -> AsyncIterator[Any]:
         yield self
 
     def __aiter__(self) -> "Failing":
@@ -126,7 +126,7 @@ async def test_a_storage_that_fails_at_the_start_gives_its_error() -> None:
     before = asyncio.all_tasks()
 
     class Broken(MemoryKV):
-        def watch(self, prefix: str, from_revision: int) -> Any:
+        def watch(self, keys: KeyRange, from_revision: int) -> Any:
             raise OSError("no disk")
 
     with pytest.raises(OSError, match="no disk"):
@@ -139,10 +139,12 @@ async def test_a_cancellation_while_it_is_entered_leaves_no_task() -> None:
     before = asyncio.all_tasks()
 
     class Slow(MemoryKV):
-        async def range(self, prefix: str, *, start: str = "", revision: int = 0, limit: int = 0) -> Any:
-            if prefix == "/registry/":
+        async def range(
+            self, keys: KeyRange, *, revision: int = 0, limit: int = 0, count_only: bool = False
+        ) -> Any:
+            if keys.start == "/registry/":
                 await anyio.Event().wait()
-            return await super().range(prefix, start=start, revision=revision, limit=limit)
+            return await super().range(keys, revision=revision, limit=limit, count_only=count_only)
 
     async def enter() -> None:
         async with ApiServer(storage=Slow()):

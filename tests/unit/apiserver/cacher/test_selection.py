@@ -5,7 +5,7 @@ import pytest
 from kinformer.apiserver.cacher import select
 from kinformer.apiserver.storage import Change, KeyValue
 
-OLD, NEW = KeyValue("/a", b"old", 2, 2), KeyValue("/a", b"new", 2, 5)
+OLD, NEW = KeyValue("/a", b"old", 2, 2, 1), KeyValue("/a", b"new", 2, 5, 2)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 
 from kinformer.apiserver import ApiServer
 from kinformer.apiserver.registry import StatusError
-from kinformer.apiserver.storage import CompactedError, MemoryKV
+from kinformer.apiserver.storage import CompactedError, KeyRange, MemoryKV
 from kinformer.testing import AppTransport, FakeClock, settle
 
 CONFIG_MAPS = "/api/v1/namespaces/a/configmaps"
@@ -174,7 +174,7 @@ async def test_what_was_left_undone_is_done_at_the_next_start() -> None:
     async with client_of(storage) as client:
         owner = await create(client, "owner")
         await create(client, "child", owned_by(owner))
-    found = await storage.range("/registry/core/configmaps/a/owner")
+    found = await storage.range(KeyRange.prefix("/registry/core/configmaps/a/owner"))
     await storage.delete(found.items[0].key)
     async with client_of(storage) as client:
         await settle()
@@ -189,9 +189,9 @@ class Forgetful(MemoryKV):
         self.forgets = False
 
     @asynccontextmanager
-    async def watch(self, prefix: str, from_revision: int) -> AsyncIterator[Any]:
-        async with super().watch(prefix, from_revision) as watch:
-            yield _ForgetfulWatch(self, watch) if prefix == "/registry/" else watch
+    async def watch(self, keys: KeyRange, from_revision: int) -> AsyncIterator[Any]:
+        async with super().watch(keys, from_revision) as watch:
+            yield _ForgetfulWatch(self, watch) if keys.start == "/registry/" else watch
 
 
 class _ForgetfulWatch:
@@ -276,4 +276,4 @@ async def test_cancelling_it_leaves_no_watch() -> None:
         tasks.start_soon(hold)
         await settle()
         tasks.cancel_scope.cancel()
-    assert storage._idle == {}  # noqa: SLF001 -- nobody waits any more
+    assert storage.watches == 0

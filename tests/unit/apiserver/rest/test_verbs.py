@@ -1,7 +1,7 @@
 """The verbs as a whole: what is routed where, and what a cancelled request leaves."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from random import Random
 from typing import Any
 
@@ -19,7 +19,17 @@ from kinformer.apiserver.rest import (
     Verbs,
     WriteOptions,
 )
-from kinformer.apiserver.storage import Change, KeyValue, MemoryKV, RangeResult, Watch
+from kinformer.apiserver.storage import (
+    Change,
+    KeyRange,
+    KeyValue,
+    MemoryKV,
+    ReadResult,
+    Transaction,
+    TransactionResult,
+    Watch,
+    WatchStream,
+)
 from kinformer.testing import FakeClock
 
 At = Callable[..., Target]
@@ -48,9 +58,11 @@ class PausingKV:
         await self.pause()
         return await self.kv.get(key, revision=revision)
 
-    async def range(self, prefix: str, *, start: str = "", revision: int = 0, limit: int = 0) -> RangeResult:
+    async def range(
+        self, keys: KeyRange, *, revision: int = 0, limit: int = 0, count_only: bool = False
+    ) -> ReadResult:
         await self.pause()
-        return await self.kv.range(prefix, start=start, revision=revision, limit=limit)
+        return await self.kv.range(keys, revision=revision, limit=limit, count_only=count_only)
 
     async def put(self, key: str, value: bytes, *, expected: int | None = None) -> KeyValue:
         await self.pause()
@@ -65,10 +77,16 @@ class PausingKV:
         return result
 
     @asynccontextmanager
-    async def watch(self, prefix: str, from_revision: int) -> AsyncIterator[Watch]:
+    async def watch(self, keys: KeyRange, from_revision: int) -> AsyncIterator[Watch]:
         await self.pause()
-        async with self.kv.watch(prefix, from_revision) as watch:
+        async with self.kv.watch(keys, from_revision) as watch:
             yield watch
+
+    def watch_stream(self) -> AbstractAsyncContextManager[WatchStream]:
+        return self.kv.watch_stream()
+
+    async def transact(self, transaction: Transaction) -> TransactionResult:
+        return await self.kv.transact(transaction)
 
     async def compact(self, revision: int) -> None:
         await self.kv.compact(revision)
@@ -175,7 +193,7 @@ async def test_the_end_of_a_definition_that_is_cut_short_goes_on_with_the_next_d
             if error.code != 404:
                 raise
         await Verbs(kv, registry, clock=FakeClock(), random=Random(1)).bootstrap()
-        left = await kv.range("/registry/example.dev/")
+        left = await kv.range(KeyRange.prefix("/registry/example.dev/"))
         assert left.items == ()
         assert not (await verbs.list(at("customresourcedefinitions"), ListOptions())).items
         if not kv.scope.cancelled_caught:
