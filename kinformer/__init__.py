@@ -24,6 +24,7 @@ from kinformer.errors import KinformerError, NotFoundError, TerminalError
 from kinformer.informer import (
     Added,
     Deleted,
+    FilteringHandler,
     Handlers,
     InformerFactory,
     Lister,
@@ -40,6 +41,7 @@ __all__ = [
     "Config",
     "Controller",
     "Deleted",
+    "FilteringHandler",
     "Handlers",
     "InformerFactory",
     "KinformerError",

@@ -33,6 +33,7 @@ DRIVEN = {
     "test_discovery": ["apiserver.http._discovery.Discovery"],
     "test_failing": ["workqueue._failing.Failing"],
     "test_failures": ["testing._failures.Failures"],
+    "test_filter": ["informer._filter.Filter"],
     "test_idle_connections": ["client._stream._idle.IdleConnections"],
     "test_ingest": ["informer._admission.Admission", "informer._ingest.Ingest"],
     "test_limits": [

@@ -2,7 +2,7 @@
 
 from kinformer.informer._admission import MANAGED_FIELDS, Prune, Transform
 from kinformer.informer._factory import Filterable, InformerFactory, Sources
-from kinformer.informer._handlers import Handler, HandlerFunction, Handlers
+from kinformer.informer._handlers import FilteringHandler, Handler, HandlerFunction, Handlers
 from kinformer.informer._informer import SharedInformer
 from kinformer.informer._lister import Lister
 from kinformer.informer._notifications import Added, Deleted, Notification, Updated
@@ -16,6 +16,7 @@ __all__ = [
     "CacheOptions",
     "Deleted",
     "Filterable",
+    "FilteringHandler",
     "Handler",
     "HandlerFunction",
     "Handlers",

@@ -6,9 +6,19 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Generic, TypeAlias, TypeVar
 
+from kinformer.informer._filter import Filter
 from kinformer.informer._notifications import Added, Deleted, Notification, Updated
 
-__all__ = ["Call", "Handler", "HandlerFunction", "Handlers", "calls_of", "name_of"]
+__all__ = [
+    "Call",
+    "FilteringHandler",
+    "Handler",
+    "HandlerFunction",
+    "Handlers",
+    "calls_of",
+    "filter_of",
+    "name_of",
+]
 
 T = TypeVar("T")
 
@@ -25,7 +35,25 @@ class Handlers(Generic[T]):
     on_delete: Callable[[Deleted[T]], Awaitable[None] | None] | None = None
 
 
-Handler: TypeAlias = HandlerFunction[T] | Handlers[T]
+@dataclass(frozen=True)
+class FilteringHandler(Generic[T]):
+    """Tell ``handler`` only of objects that pass ``when`` (client-go's ``FilteringResourceEventHandler``).
+
+    An update with which an object begins to pass is told as an add, and one with which it ceases to as a deletion, of
+    the state before. Each registration remembers the keys of what it has told to be there, so that a deletion is told
+    just where the add was, even where the last state does not pass any more, or is a tombstone's.
+
+    Where ``when`` raises, that is logged and counted as a failure of the handler, which is not told of that
+    notification; the next one of that object is judged as if it were the first. Cheap and plain: it runs on the event
+    loop, once for each new state, also for those that a predicate of the server would never have sent. Where labels or
+    fields say it, a selector saves the memory too.
+    """
+
+    when: Callable[[T], bool]
+    handler: HandlerFunction[T] | Handlers[T]
+
+
+Handler: TypeAlias = HandlerFunction[T] | Handlers[T] | FilteringHandler[T]
 """What ``add_handler`` takes."""
 
 
@@ -62,16 +90,27 @@ def calls_of(handler: Handler[T]) -> Mapping[type, Call]:
     Raises:
         TypeError: It is not callable, or is a generator function, whose body a call does not run.
     """
+    if isinstance(handler, FilteringHandler):
+        handler = handler.handler
     if not isinstance(handler, Handlers):
         return dict.fromkeys((Added, Updated, Deleted), _call(handler))
     functions = {Added: handler.on_add, Updated: handler.on_update, Deleted: handler.on_delete}
     return {kind: _call(function) for kind, function in functions.items() if function is not None}
 
 
+def filter_of(handler: Handler[T]) -> Filter[T] | None:
+    """What decides which notifications the calls are made for; one for each registration.
+
+    Raises:
+        TypeError: The predicate is no plain function.
+    """
+    return Filter(handler.when) if isinstance(handler, FilteringHandler) else None
+
+
 def name_of(handler: object) -> str:
     """A name for logs and metrics."""
-    while isinstance(handler, partial):
-        handler = handler.func
+    while isinstance(handler, partial | FilteringHandler):
+        handler = handler.func if isinstance(handler, partial) else handler.handler
     return str(getattr(handler, "__qualname__", type(handler).__qualname__))
 
 

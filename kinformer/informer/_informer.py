@@ -10,7 +10,7 @@ from anyio.abc import TaskStatus
 from kinformer.errors import ClosedError
 from kinformer.informer._backlog import Coalesced, InOrder
 from kinformer.informer._cache import Cache
-from kinformer.informer._handlers import Handler, calls_of, name_of
+from kinformer.informer._handlers import Handler, calls_of, filter_of, name_of
 from kinformer.informer._listener import Listener
 from kinformer.informer._lister import Lister
 from kinformer.informer._options import InformerOptions
@@ -200,8 +200,8 @@ class SharedInformer(Generic[T]):
         The same handler may be added more than once; each registration is on its own.
 
         Args:
-            handler: A function, ``async def`` or plain, or ``Handlers``. It may do what it likes: it runs outside of
-                any lock, and an exception costs it that one notification.
+            handler: A function, ``async def`` or plain, or ``Handlers``, or a ``FilteringHandler`` of either. It may do
+                what it likes: it runs outside of any lock, and an exception costs it that one notification.
             name: For logs and hooks; by default the function's.
             resync: Seconds between resyncs for this handler; ``None`` is the informer's period, 0 is never.
             coalesce: Whether to merge what waits for one key. This bounds the backlog by the number of keys.
@@ -218,6 +218,7 @@ class SharedInformer(Generic[T]):
             calls_of(handler),
             Coalesced() if coalesce else InOrder(),
             self._views.notification,
+            passes=filter_of(handler),
             informer=self.name,
             sources=self._cache.sources,
             clock=self._cache.clock,

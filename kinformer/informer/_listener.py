@@ -12,8 +12,9 @@ from kinformer.clock import Clock
 from kinformer.errors import ClosedError, DecodeError
 from kinformer.hooks import HandlerFailed, HandlerLagging, Hooks, ObjectQuarantined
 from kinformer.informer._backlog import Backlog, Waiting
+from kinformer.informer._filter import Filter
 from kinformer.informer._handlers import Call
-from kinformer.informer._notifications import Notification
+from kinformer.informer._notifications import Added, Deleted, Notification, Updated
 from kinformer.meta import ObjectKey, Record
 from kinformer.tasks import has_cancellation, shed_cancellation
 
@@ -36,6 +37,10 @@ _TURN_TIME: Final = 0.005
 """How many seconds of calls end a turn as well."""
 
 
+_BECOMES: Final[Mapping[type, set[type]]] = {Added: {Added}, Updated: {Updated, Added}, Deleted: {Deleted}}
+"""What a notification may be told as: see ``Views``."""
+
+
 class Listener(Generic[T_co]):
     """One handler and its backlog.
 
@@ -52,6 +57,7 @@ class Listener(Generic[T_co]):
         backlog: Backlog,
         view: Callable[[Notification[Record]], Notification[T_co]],
         *,
+        passes: Filter[T_co] | None = None,
         informer: str,
         sources: int = 1,
         clock: Clock,
@@ -61,6 +67,10 @@ class Listener(Generic[T_co]):
         self._calls = calls
         self._backlog = backlog
         self._view = view
+        self._filter = passes
+        self._wanted = frozenset(
+            kind for kind, others in _BECOMES.items() if passes is not None or calls.keys() & others
+        )
         self._informer = informer
         self._clock = clock
         self._hooks = hooks
@@ -165,8 +175,7 @@ class Listener(Generic[T_co]):
                 return
 
     async def _tell(self, record: Notification[Record]) -> None:
-        call = self._calls.get(type(record))
-        if call is None:
+        if type(record) not in self._wanted:  # nor is it decoded
             return
         try:
             notification = self._view(record)
@@ -176,14 +185,16 @@ class Listener(Generic[T_co]):
             _log.warning("%s: handler %s is not told of an object: %s", self._informer, self.name, error)
             return
         try:
-            await call(notification)
+            told = notification if self._filter is None else self._filter(_key_of(record), notification)
+            call = self._calls.get(type(told))
+            if call is not None:
+                await call(told)
+                self.delivered += 1
         except anyio.get_cancelled_exc_class() as error:
             await shed_cancellation()  # ours goes on from here
             self._fail(RuntimeError(f"the handler let out a cancellation that nobody asked for: {error!r}"))
         except Exception as error:  # noqa: BLE001 -- a user's bug costs the handler this one notification
             self._fail(error)
-        else:
-            self.delivered += 1
         if has_cancellation():
             await shed_cancellation()
 
@@ -221,3 +232,7 @@ class Listener(Generic[T_co]):
                 duration,
             )
             self._hooks.handler_lagging(HandlerLagging(self._informer, self.name, backlog, duration))
+
+
+def _key_of(notification: Notification[Record]) -> ObjectKey:
+    return notification.new.key if isinstance(notification, Updated) else notification.obj.key

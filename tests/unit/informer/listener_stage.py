@@ -8,7 +8,7 @@ import msgspec
 
 from kinformer.informer import Added, Handler, Notification, Updated
 from kinformer.informer._backlog import Coalesced, InOrder, Waiting
-from kinformer.informer._handlers import calls_of
+from kinformer.informer._handlers import calls_of, filter_of
 from kinformer.informer._listener import Listener
 from kinformer.informer._registration import Registration
 from kinformer.informer._views import Views
@@ -43,6 +43,7 @@ class Bench:
             calls_of(handler),
             Coalesced() if coalesce else InOrder(),
             Views(model).notification,
+            passes=filter_of(handler),
             informer="pods",
             clock=self.clock,
             hooks=self.hooks,

@@ -5,8 +5,8 @@ from functools import partial
 
 import pytest
 
-from kinformer.informer import Added, Deleted, Handler, Handlers, Notification, Updated
-from kinformer.informer._handlers import calls_of, name_of
+from kinformer.informer import Added, Deleted, FilteringHandler, Handler, Handlers, Notification, Updated
+from kinformer.informer._handlers import calls_of, filter_of, name_of
 
 Told = Notification[str]
 
@@ -96,3 +96,30 @@ async def test_a_plain_function_may_return_anything_that_needs_no_waiting() -> N
 )
 def test_a_handler_is_named_after_its_function(handler: object, name: str) -> None:
     assert name_of(handler) == name
+
+
+def test_a_filtering_handler_is_called_as_what_it_filters_for_and_named_like_it() -> None:
+    handler: FilteringHandler[str] = FilteringHandler(bool, Handlers(on_add=later, on_delete=plain))
+    calls = calls_of(handler)
+    assert {kind: call.is_async for kind, call in calls.items()} == {Added: True, Deleted: False}
+    assert name_of(FilteringHandler(bool, partial(with_prefix, "x"))) == "with_prefix"
+    assert name_of(partial(plain)) == "plain"
+
+
+def test_each_registration_has_a_filter_of_its_own_and_only_a_filtering_handler_has_one() -> None:
+    handler: FilteringHandler[str] = FilteringHandler(bool, plain)
+    assert filter_of(handler) is not filter_of(handler)
+    assert filter_of(plain) is None
+    assert filter_of(Handlers(on_add=plain)) is None
+
+
+@pytest.mark.parametrize("when", [None, True, later, Later()])
+def test_what_a_handler_is_filtered_by_must_be_a_plain_function(when: object) -> None:
+    with pytest.raises(TypeError, match="when="):
+        filter_of(FilteringHandler(when, plain))  # type: ignore[arg-type]  # that it does not fit is the point
+
+
+def test_a_filtering_handler_filters_no_other_one() -> None:
+    inner: FilteringHandler[str] = FilteringHandler(bool, plain)
+    with pytest.raises(TypeError, match="a handler is a function or Handlers"):
+        calls_of(FilteringHandler(bool, inner))  # type: ignore[arg-type]  # as above
