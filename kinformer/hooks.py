@@ -22,6 +22,7 @@ __all__ = [
     "KeyResumed",
     "KeyRetried",
     "KeyTaken",
+    "LeadershipChanged",
     "NoHooks",
     "ObjectQuarantined",
     "ReconcileFinished",
@@ -208,6 +209,16 @@ class ReconcileFinished(msgspec.Struct, frozen=True):
     error: Exception | None = None
 
 
+class LeadershipChanged(msgspec.Struct, frozen=True):
+    """A lease was won, or is ours no more; client-go's ``leader_election_master_status`` is set to 1 or 0."""
+
+    name: str
+    """The Lease's name."""
+    identity: str
+    """Ours."""
+    is_leader: bool
+
+
 class Hooks(Protocol):
     """The calls that the rooms make; see the record of each for what it means."""
 
@@ -227,6 +238,7 @@ class Hooks(Protocol):
     def key_parked(self, event: KeyParked, /) -> None: ...
     def key_resumed(self, event: KeyResumed, /) -> None: ...
     def reconcile_finished(self, event: ReconcileFinished, /) -> None: ...
+    def leadership_changed(self, event: LeadershipChanged, /) -> None: ...
 
 
 class NoHooks:
@@ -250,3 +262,4 @@ class NoHooks:
     def key_parked(self, event: KeyParked, /) -> None: ...
     def key_resumed(self, event: KeyResumed, /) -> None: ...
     def reconcile_finished(self, event: ReconcileFinished, /) -> None: ...
+    def leadership_changed(self, event: LeadershipChanged, /) -> None: ...

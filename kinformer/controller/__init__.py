@@ -2,7 +2,9 @@
 
 from kinformer.controller._conditions import get_condition, set_condition
 from kinformer.controller._controller import Controller, Written
+from kinformer.controller._election import LeaderElection
 from kinformer.controller._finalizers import FinalizerClient, add_finalizer, remove_finalizer
+from kinformer.controller._leadership import Leadership
 from kinformer.controller._manager import Manager
 from kinformer.controller._owners import owner_reference, set_owner
 from kinformer.controller._reconcile import Cache, Reconciler, Request, RequeueAfter
@@ -17,6 +19,8 @@ __all__ = [
     "FinalizerClient",
     "Item",
     "KeyMap",
+    "LeaderElection",
+    "Leadership",
     "Manager",
     "Predicate",
     "Reconciler",

@@ -1,7 +1,7 @@
 """Manager: clients, informers and controllers, started in order and stopped in reverse."""
 
 from collections.abc import Mapping, Sequence
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, ExitStack
 from random import Random
 from typing import Final
 
@@ -11,6 +11,7 @@ from anyio.abc import TaskStatus
 from kinformer.client import Client
 from kinformer.clock import Clock
 from kinformer.controller._controller import Controller
+from kinformer.controller._election import LeaderElection
 from kinformer.controller._runner import ControllerRunner, Reach
 from kinformer.hooks import Hooks, NoHooks
 from kinformer.informer import InformerFactory
@@ -18,6 +19,9 @@ from kinformer.system_clock import SystemClock
 from kinformer.tasks import open_task_group
 
 __all__ = ["Manager"]
+
+_WARM_UP: Final = 60.0
+"""How long a replica waits for all of its caches before it stands for election with those that it has."""
 
 
 class Manager:
@@ -27,6 +31,8 @@ class Manager:
         controllers: What to run; their names differ.
         clients: One client, or several by cluster name, in which case each controller reconciles the objects of all.
             They are used as they are: whoever made them closes them. None: a ``Client()`` is made for each run.
+        election: How one of several replicas becomes the one that reconciles; None: this one does. Who stands by has
+            its caches and queues filled already, so it takes over without a list. The Lease is in the first cluster.
         grace: Seconds that running reconciles get to finish when a stop is asked, before they are cancelled.
         clock: The time; all parts go by it.
         random: Chance, for jitter.
@@ -41,6 +47,7 @@ class Manager:
         self,
         *controllers: Controller,
         clients: Client | Mapping[str, Client] | None = None,
+        election: LeaderElection | None = None,
         grace: float = 30.0,
         clock: Clock | None = None,
         random: Random | None = None,
@@ -62,11 +69,13 @@ class Manager:
         self._clients = clients if clients is None or isinstance(clients, Mapping) else {"": clients}
         if self._clients is not None and not self._clients:
             raise ValueError("clients={} names no cluster: leave it out to use the current one")
+        self._election = election
         self._grace = grace
         self._clock = clock or SystemClock()
         self._random = random or Random()  # noqa: S311 -- jitter, no secret
         self._hooks = hooks or NoHooks()
         self._runners: list[ControllerRunner] = []
+        self._candidacy: anyio.CancelScope | None = None  # while we stand by
         self._is_running = False
         self._is_stopping = False
 
@@ -87,6 +96,8 @@ class Manager:
         loop's ``call_soon_threadsafe``.
         """
         self._is_stopping = True
+        if self._candidacy is not None:
+            self._candidacy.cancel()
         for runner in self._runners:
             runner.stop(self._grace)
 
@@ -95,14 +106,16 @@ class Manager:
     ) -> None:
         """Run until ``stop``, until a part fails, or until cancelled, which cancels running reconciles at once.
 
-        ``started()`` is called when all caches are synced and the workers run, or when a stop was asked before that.
-        After the end the manager may run again.
+        ``started()`` is called when all caches are synced and the workers run, or when a stop was asked before that;
+        with an election, when this replica stands by. After the end the manager may run again.
 
         Args:
             client: The client to use, where none was given to the constructor.
             task_status: See above.
 
         Raises:
+            LeadershipLostError: The lease could not be renewed; the reconciles that ran were cancelled. Whoever restarts
+                the program makes it stand by again.
             RuntimeError: The manager runs already.
             ValueError: It has clients of its own, and another one is given.
             Exception: What a part failed with.
@@ -144,11 +157,40 @@ class Manager:
         try:
             if self._is_stopping:
                 self.stop()
-            async with open_task_group() as tasks:
+            with ExitStack() as opened:
                 for runner in self._runners:
-                    tasks.start_soon(runner.run)
-                for runner in self._runners:
-                    await runner.wait_settled()
-                task_status.started()
+                    opened.callback(runner.close)
+                async with open_task_group() as filling:
+                    for runner in self._runners:
+                        filling.start_soon(runner.fill)
+                    if self._election is None:
+                        await self._work(task_status)
+                    else:
+                        await self._stand_for(self._election, clusters, task_status)
         finally:
-            self._runners = []
+            self._runners, self._candidacy = [], None
+
+    async def _work(self, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
+        async with open_task_group() as tasks:
+            for runner in self._runners:
+                tasks.start_soon(runner.work)
+            for runner in self._runners:
+                await runner.wait_settled()
+            task_status.started()
+
+    async def _stand_for(
+        self, election: LeaderElection, clusters: Mapping[str, Reach], task_status: TaskStatus[None]
+    ) -> None:
+        with self._clock.move_on_after(_WARM_UP):
+            for runner in self._runners:
+                await runner.wait_filled()
+        task_status.started()
+        client = next(iter(clusters.values())).client
+        with anyio.CancelScope() as candidacy:
+            self._candidacy = candidacy
+            if self._is_stopping:
+                return
+            leading = election.lead(client, clock=self._clock, random=self._random, hooks=self._hooks)
+            async with leading:
+                self._candidacy = None  # from now on a stop is graceful
+                await self._work()

@@ -39,7 +39,10 @@ class Reach:
 
 
 class ControllerRunner:
-    """Runs a controller once: ``run`` to the end, ``stop`` to ask for it.
+    """Runs a controller once: ``fill`` its caches and queue, ``work`` to the end, ``stop`` to ask for it, ``close``.
+
+    The two may run side by side, and ``work`` begins when ``fill`` is done. A replica that stands by fills, and does
+    not work, so that it has nothing to wait for when it becomes the leader.
 
     Args:
         controller: What to run.
@@ -83,6 +86,8 @@ class ControllerRunner:
             clock=clock,
             hooks=hooks,
         )
+        self._resources = ExitStack()
+        self._filled = anyio.Event()
         self._settled = anyio.Event()
         self._syncing: anyio.CancelScope | None = None
         self._is_stopping = False
@@ -92,38 +97,55 @@ class ControllerRunner:
         """The controller's name."""
         return self._declared.name
 
+    async def wait_filled(self) -> None:
+        """Wait until the caches are synced and every object is in the queue, or until the run is over without that."""
+        await self._filled.wait()
+
     async def wait_settled(self) -> None:
-        """Wait until the caches are synced and the workers run, or until the run is over without that."""
+        """Wait until the workers run, or until the run is over without that."""
         await self._settled.wait()
 
     def stop(self, grace: float) -> None:
-        """Take no more keys; cancel the reconciles that still run after ``grace`` seconds. Then ``run`` returns."""
+        """Take no more keys; cancel the reconciles that still run after ``grace`` seconds. Then ``work`` returns."""
         self._is_stopping = True
         if self._syncing is not None:
             self._syncing.cancel()
         self._workers.stop(grace)
 
-    async def run(self) -> None:
-        """Fill the caches, then reconcile until stopped; cancellation cancels the reconciles that run.
+    def close(self) -> None:
+        """Let go of the caches and the queue; whoever waits for us does so no more."""
+        self._resources.close()
+        self._queue.shut_down()
+        self._filled.set()
+        self._settled.set()
 
-        Every object of the initial lists is in the queue before the first reconcile begins. A cache that does not fill
-        is waited for as long as it takes, with a warning each 10 s that tells its conditions.
+    async def fill(self) -> None:
+        """Fill the caches, and put every object of the initial lists into the queue.
+
+        A cache that does not fill is waited for as long as it takes, with a warning each 10 s that tells its
+        conditions.
         """
-        with ExitStack() as resources:
-            resources.callback(self._settled.set)
-            resources.callback(self._queue.shut_down)
-            if self._is_stopping:
-                return
-            for cluster, reach in self._clusters.items():
-                self._open(cluster, reach, resources)
-            with anyio.CancelScope() as self._syncing:
-                await self._wait_synced()
-            self._syncing = None
+        if self._is_stopping:
+            self.close()
+            return
+        for cluster, reach in self._clusters.items():
+            self._open(cluster, reach, self._resources)
+        with anyio.CancelScope() as self._syncing:
+            await self._wait_synced()
+        self._syncing = None
+        self._filled.set()
+
+    async def work(self) -> None:
+        """Reconcile until stopped, once the caches are filled; cancellation cancels the reconciles that run."""
+        try:
+            await self._filled.wait()
             if not self._is_stopping:
                 async with anyio.create_task_group() as tasks:
                     await tasks.start(self._workers.run)
                     logger.info("%s: caches are synced, reconciling", self.name)
                     self._settled.set()
+        finally:
+            self.close()
 
     def _open(self, cluster: str, reach: Reach, resources: ExitStack) -> None:
         caches = self._caches[cluster] = {}
@@ -165,8 +187,8 @@ class ControllerRunner:
 
     @property
     def waits(self) -> Sequence[str]:
-        """What the start still waits for, in words; empty once the workers run."""
-        if self._settled.is_set():
+        """What the start still waits for, in words; empty once the caches and the queue are filled."""
+        if self._filled.is_set():
             return ()
         caches = [
             f"its cache of {resource}{cluster and f' in {cluster}'}: {_in_words(informer)}"

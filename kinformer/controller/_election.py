@@ -1,0 +1,115 @@
+"""LeaderElection: several replicas, of which one works."""
+
+import secrets
+import socket
+from contextlib import AbstractAsyncContextManager
+from random import Random
+from typing import Final
+
+from kinformer.client import Client
+from kinformer.clock import Clock
+from kinformer.controller._leadership import Campaign, Leadership
+from kinformer.controller._lease import LEASES
+from kinformer.hooks import Hooks, NoHooks
+from kinformer.meta import ObjectKey
+
+__all__ = ["LeaderElection"]
+
+_SPREAD: Final = 1.2
+"""The longest pause between two tries is this much longer than the retry period, so the deadline must be longer still."""
+
+
+class LeaderElection:
+    """Lets one of several replicas work at a time, by a Lease; for ``Manager(election=...)``, or for use by itself.
+
+    ```python
+    async with LeaderElection("my-operator").lead(client) as leadership:
+        ...  # nobody else is in here
+    ```
+
+    The leader renews the Lease each retry period. Where it has not managed to for the renew deadline, its block is
+    cancelled, and has the rest of the lease duration to end before anybody else may begin. The durations are client-go's.
+
+    Args:
+        name: The Lease's name; all replicas have the same, and no other program has it.
+        namespace: The Lease's namespace; ``""`` is that of the pod, or of the kubeconfig's context.
+        identity: What this replica is called; no two that run may be called the same. By default the host's name, which
+            is the pod's, and something random.
+        lease_duration: Whole seconds for which others wait after each renewal that they see.
+        renew_deadline: Seconds without a renewal after which the leader stops.
+        retry_period: Seconds between two renewals, and at least those between two looks of who stands by.
+
+    Raises:
+        ValueError: A duration is out of order, or the name is empty.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        namespace: str = "",
+        identity: str = "",
+        lease_duration: int = 15,
+        renew_deadline: float = 10.0,
+        retry_period: float = 2.0,
+    ) -> None:
+        if not name:
+            raise ValueError("an election needs a name: that of the Lease that all replicas share")
+        if lease_duration < 1 or lease_duration != int(lease_duration):
+            raise ValueError(
+                f"lease_duration={lease_duration} must be whole seconds, as a Lease has them, and at least 1"
+            )
+        if not lease_duration > renew_deadline:
+            raise ValueError(
+                f"renew_deadline={renew_deadline} must be less than lease_duration={lease_duration}: "
+                "the difference is what the work has to end in before another leader begins"
+            )
+        if not retry_period > 0:
+            raise ValueError(f"retry_period={retry_period} must be more than 0")
+        if not renew_deadline > _SPREAD * retry_period:
+            raise ValueError(
+                f"renew_deadline={renew_deadline} must be more than {_SPREAD} times retry_period={retry_period}, "
+                "so that a renewal may fail once"
+            )
+        self.name: Final = name
+        self.namespace: Final = namespace
+        self.identity: Final = identity or f"{socket.gethostname()}_{secrets.token_hex(8)}"
+        self.lease_duration: Final = int(lease_duration)
+        self.renew_deadline: Final = float(renew_deadline)
+        self.retry_period: Final = float(retry_period)
+
+    def lead(
+        self,
+        client: Client,
+        *,
+        clock: Clock | None = None,
+        random: Random | None = None,
+        hooks: Hooks | None = None,
+    ) -> AbstractAsyncContextManager[Leadership]:
+        """Wait until this replica is the leader; the block runs while it is.
+
+        When the block ends, however it does, the lease is released for the next, and not before. So what works in the
+        block must have ended with it: run tasks in a task group inside. A lease that went to another meanwhile is left
+        alone; a server that cannot be reached is given up on after half the renew deadline, and the lease expires.
+
+        Args:
+            client: The client of the cluster that has the Lease.
+            clock: The time; by default the client's.
+            random: Spreads the tries of those who stand by.
+            hooks: Hear of each beginning and end.
+
+        Raises:
+            LeadershipLostError: From the end of the block: it was cancelled, since somebody else may lead.
+        """
+        key = ObjectKey(self.namespace or client.config.namespace, self.name)
+        return Campaign(
+            self,
+            key,
+            client.resource(LEASES).without_retries(),
+            clock=clock or client.clock,
+            random=random or Random(),  # noqa: S311 -- jitter, no secret
+            hooks=hooks or NoHooks(),
+        ).lead()
+
+    def __repr__(self) -> str:
+        return f"<LeaderElection {self.name} of {self.identity}>"

@@ -1,0 +1,92 @@
+"""A Lease as a candidate reads and writes it: ``LeaseRecord``. Pure."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Final, Self
+
+from kinformer.meta import Object, ObjectKey, Resource
+
+__all__ = ["LEASES", "LeaseRecord", "held", "released"]
+
+LEASES: Final = Resource.builtin("Lease")
+"""``leases`` of ``coordination.k8s.io/v1``."""
+
+
+@dataclass(frozen=True, slots=True)
+class LeaseRecord:
+    """What a Lease says, as far as an election goes by it. The times in it are its holder's, and count for nothing.
+
+    Attributes:
+        holder: The identity of who holds it; ``""`` for nobody.
+        duration: Seconds that it is good for after each renewal, whatever the reader's own settings are; 0 where it
+            does not say.
+        transitions: How often it has changed hands.
+        version: Changes with each renewal.
+    """
+
+    holder: str
+    duration: float
+    transitions: int
+    version: str
+
+    @classmethod
+    def of(cls, lease: Object) -> Self:
+        """Read a Lease; what is missing or of another type counts as nothing."""
+        spec = lease.at("spec", default=None)
+        fields: Mapping[str, Any] = spec if isinstance(spec, Mapping) else {}
+        return cls(
+            str(fields.get("holderIdentity") or ""),
+            float(_number(fields.get("leaseDurationSeconds"))),
+            _number(fields.get("leaseTransitions")),
+            lease.metadata.resource_version,
+        )
+
+
+def held(
+    lease: Object | None, key: ObjectKey, identity: str, *, duration: int, now: datetime
+) -> dict[str, Any]:
+    """The Lease to write in order to hold it from now on.
+
+    Whatever else is in it stays. Its version stays too, so that the server refuses where somebody was faster.
+
+    Args:
+        lease: As it was last seen; ``None`` where there is none.
+        key: Where it is.
+        identity: Who is to hold it.
+        duration: Whole seconds.
+        now: For people who look at it.
+    """
+    content = _begun(key) if lease is None else lease.thaw()
+    spec = content["spec"] = dict(content.get("spec") or {})
+    if spec.get("holderIdentity") != identity:
+        spec["acquireTime"] = _micro_time(now)
+        spec["leaseTransitions"] = 0 if lease is None else _number(spec.get("leaseTransitions")) + 1
+    spec |= {
+        "holderIdentity": identity,
+        "leaseDurationSeconds": duration,
+        "renewTime": _micro_time(now),
+    }
+    return content
+
+
+def released(lease: Object, *, now: datetime) -> dict[str, Any]:
+    """The Lease to write in order to leave it to the next; whatever else is in it stays."""
+    content = lease.thaw()
+    spec = content["spec"] = dict(content.get("spec") or {})
+    spec.pop("holderIdentity", None)
+    spec |= {"leaseDurationSeconds": 1, "renewTime": _micro_time(now)}
+    return content
+
+
+def _begun(key: ObjectKey) -> dict[str, Any]:
+    metadata = {"name": key.name, "namespace": key.namespace}
+    return {"apiVersion": LEASES.api_version, "kind": LEASES.kind, "metadata": metadata}
+
+
+def _micro_time(moment: datetime) -> str:
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def _number(value: object) -> int:
+    return value if isinstance(value, int) else 0

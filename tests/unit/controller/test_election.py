@@ -1,0 +1,41 @@
+from typing import Any
+
+import pytest
+
+from kinformer.controller import LeaderElection
+from kinformer.controller._lease import LEASES
+from kinformer.testing import Cluster, namespace
+
+
+def test_the_durations_are_those_of_client_go() -> None:
+    election = LeaderElection("operator")
+    assert (election.lease_duration, election.renew_deadline, election.retry_period) == (15, 10, 2)
+
+
+def test_no_two_are_called_the_same() -> None:
+    assert LeaderElection("operator").identity != LeaderElection("operator").identity
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"name": ""}, "an election needs a name"),
+        ({"lease_duration": 0.9}, "lease_duration=0.9 must be whole seconds"),
+        ({"lease_duration": 0}, "at least 1"),
+        ({"renew_deadline": 15}, "renew_deadline=15 must be less than lease_duration=15"),
+        ({"retry_period": 0}, "retry_period=0 must be more than 0"),
+        ({"retry_period": 9}, "renew_deadline=10.0 must be more than 1.2 times retry_period=9"),
+    ],
+)
+def test_durations_out_of_order_are_refused(options: Any, text: str) -> None:
+    with pytest.raises(ValueError, match=text):
+        LeaderElection(**({"name": "operator"} | options))
+
+
+async def test_the_lease_is_in_the_namespace_of_the_program_or_in_the_one_that_is_named() -> None:
+    async with Cluster(namespace("ops")) as cluster:
+        leases = cluster.client.resource(LEASES)
+        async with LeaderElection("one").lead(cluster.client):
+            assert (await leases.get("default/one"))["spec"]["leaseDurationSeconds"] == 15
+        async with LeaderElection("two", namespace="ops").lead(cluster.client) as leadership:
+            assert (await leases.get("ops/two"))["spec"]["holderIdentity"] == leadership.identity
