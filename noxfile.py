@@ -7,7 +7,11 @@ nox -s bench -- quick  what things cost, as ratios
 nox -s soak            the seeded scenarios and the state machines, for long
 """
 
+import os
+
 import nox
+
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # or each of the many processes compiles the library anew
 
 nox.options.sessions = ["tests"]
 nox.options.error_on_external_run = True
@@ -21,8 +25,6 @@ TESTS = (
 DOCS = ("mkdocs-material", "mkdocstrings[python]")
 CLIENTS = ("kopf",)
 CODE = ("kinformer", "tests", "examples", "docs", "noxfile.py")
-BYTECODE = {"PYTHONDONTWRITEBYTECODE": ""}
-"""Of the processes that tests and benchmarks start by the hundred, each would compile the library anew."""
 
 
 @nox.session
@@ -35,40 +37,40 @@ def demo(session: nox.Session) -> None:
 @nox.session
 def tests(session: nox.Session) -> None:
     """Lint, types, layers, unit to wire tests, examples, docs."""
-    session.install("-e", ".[apiserver,cli,test]", *TOOLS, *TESTS, *DOCS)
+    install(session, ".[apiserver,cli,test]", *TOOLS, *TESTS, *DOCS)
     session.run("ruff", "format", "--check", *CODE)
     session.run("ruff", "check", *CODE)
     session.run("lint-imports", "--no-cache")
     session.run("mypy", "kinformer", "tests", "examples")
-    session.run("pytest", "-n", "auto", "-m", "not clients", *session.posargs, env=BYTECODE)
+    session.run("pytest", "-n", "auto", "-m", "not clients", *session.posargs)
     build_docs(session)
 
 
 @nox.session
 def docs(session: nox.Session) -> None:
     """Build the documentation into site/; a warning is an error."""
-    session.install("-e", ".[all]", *DOCS)
+    install(session, ".[all]", *DOCS)
     build_docs(session)
 
 
 @nox.session
 def clients(session: nox.Session) -> None:
     """Drive the embedded apiserver with clients that are not ours."""
-    session.install("-e", ".[apiserver,cli,test]", *TESTS, *CLIENTS)
-    session.run("pytest", "-m", "clients", *session.posargs, env=BYTECODE)
+    install(session, ".[apiserver,cli,test]", *TESTS, *CLIENTS)
+    session.run("pytest", "-m", "clients", *session.posargs)
 
 
 @nox.session
 def bench(session: nox.Session) -> None:
     """Measure; ``-- quick`` takes fewer rounds."""
-    session.install("-e", ".[apiserver]", "aiohttp", "kubernetes", "zstandard")
-    session.run("python", "-m", "tests.bench", *session.posargs, env=BYTECODE)
+    install(session, ".[apiserver]", "aiohttp", "kubernetes", "zstandard")
+    session.run("python", "-m", "tests.bench", *session.posargs)
 
 
 @nox.session
 def soak(session: nox.Session) -> None:
     """Run each seeded scenario with 200 seeds, and each state machine ten times as long."""
-    session.install("-e", ".[apiserver,cli,test]", *TESTS)
+    install(session, ".[apiserver,cli,test]", *TESTS)
     session.run(
         "pytest",
         "-n",
@@ -81,6 +83,11 @@ def soak(session: nox.Session) -> None:
         "tests/stateful",
         *session.posargs,
     )
+
+
+def install(session: nox.Session, *what: str) -> None:
+    """Install the first of these from its folder, and compile nothing: most of it is never imported."""
+    session.install("--no-compile", "-e", *what)
 
 
 def build_docs(session: nox.Session) -> None:
