@@ -6,6 +6,7 @@ costs fifty times as much. Nothing of the package is imported before something o
 
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, closing
+from copy import copy
 from functools import cache
 from typing import Any, Final, Self
 
@@ -25,7 +26,7 @@ from kinformer.client._target import Target
 from kinformer.client._watch import GRACE, LONGEST, Batches
 from kinformer.clock import Clock
 from kinformer.errors import BadRequestError, RequestError, TransportError
-from kinformer.meta import Object, ObjectList, Resource, WatchEvent
+from kinformer.meta import Object, ObjectList, Pack, Resource, WatchEvent
 from kinformer.system_clock import SystemClock
 
 __all__ = ["KubernetesAsyncioSource"]
@@ -73,6 +74,7 @@ class KubernetesAsyncioSource:
         self._method, self._resource = list_method(method, args, keywords, resource)
         self._timeout: Final = timeout
         self._clock: Final = clock or SystemClock()
+        self._pack: Pack | None = None
 
     @classmethod
     def over(
@@ -108,6 +110,12 @@ class KubernetesAsyncioSource:
     def resource(self) -> Resource:
         """What is listed and watched."""
         return self._resource
+
+    def packing(self, pack: Pack) -> Self:
+        """One whose lists are of packed records, each packed as it arrives; a last few may come as they are."""
+        packing = copy(self)
+        packing._pack = pack
+        return packing
 
     async def list(
         self, *, version: str = "", version_match: str = "", limit: int = 0, continue_token: str = ""
@@ -166,7 +174,7 @@ class KubernetesAsyncioSource:
     async def _received(self, response: Any, what: str) -> ObjectList[Object]:
         if not 200 <= response.status < 300:
             raise from_response(response.status, await response.read(), response.headers, call=what)
-        decoder = ListDecoder(self._resource)
+        decoder = ListDecoder(self._resource, self._pack)
         while chunk := await response.content.readany():
             decoder.feed(chunk)
         return decoder.finish()

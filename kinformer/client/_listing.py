@@ -17,7 +17,7 @@ import msgspec
 
 from kinformer.client._codec import decode_list, decode_record
 from kinformer.errors import DecodeError
-from kinformer.meta import Object, ObjectList, Objects, Record, Resource
+from kinformer.meta import Object, ObjectList, Objects, Pack, Record, Resource
 
 __all__ = ["ListDecoder"]
 
@@ -37,13 +37,25 @@ _is_json = msgspec.json.Decoder(msgspec.Raw).decode
 class ListDecoder:
     """One page of a list of ``resource``, in the chunks in which it arrives; made for one list.
 
-    Each object gets bytes of its own, so that keeping one does not keep the page (``pager.ListWithAlloc``).
+    Each object gets bytes of its own, so that keeping one does not keep the page (``pager.ListWithAlloc``). Those that
+    are decoded while it arrives are packed, if there is a ``pack``.
     """
 
-    __slots__ = ("_buffer", "_head", "_misses", "_next", "_records", "_rejected", "_resource", "_sought")
+    __slots__ = (
+        "_buffer",
+        "_head",
+        "_misses",
+        "_next",
+        "_pack",
+        "_records",
+        "_rejected",
+        "_resource",
+        "_sought",
+    )
 
-    def __init__(self, resource: Resource) -> None:
+    def __init__(self, resource: Resource, pack: Pack | None = None) -> None:
         self._resource: Final = resource
+        self._pack: Final = pack
         self._buffer = bytearray()
         """What is not understood yet; once ``_next`` is known, it begins with an item."""
         self._head = b""
@@ -118,11 +130,13 @@ class ListDecoder:
     def _take(self, raw: bytes) -> bool:
         """Decode an item, if these bytes are one."""
         try:
-            self._records.append(decode_record(raw, self._resource))
+            record = decode_record(raw, self._resource)
         except DecodeError as error:
             try:
                 _is_json(raw)
             except (msgspec.DecodeError, RecursionError):
                 return False
             self._rejected.append(error)
+        else:
+            self._records.append(record if self._pack is None else self._pack(record))
         return True

@@ -13,7 +13,7 @@ from kinformer.client._pages import PAGE_SIZE, join, modelled, paginate
 from kinformer.client._target import Target
 from kinformer.client._watch import open_watch
 from kinformer.clock import Clock
-from kinformer.meta import Object, ObjectKey, ObjectList, Resource, WatchEvent
+from kinformer.meta import Object, ObjectKey, ObjectList, Pack, Resource, WatchEvent
 
 if TYPE_CHECKING:
     from kinformer.client._http import Http
@@ -36,13 +36,16 @@ class ResourceReader(Generic[T]):
     ``without_retries()``: one of ``Object`` is a ``Source``, and ``where(...).without_retries()`` is the one to give to it.
     """
 
-    __slots__ = ("_http", "_model", "_retries", "_target")
+    __slots__ = ("_http", "_model", "_pack", "_retries", "_target")
 
-    def __init__(self, http: "Http", target: Target, model: type[T], *, retries: bool = True) -> None:
+    def __init__(
+        self, http: "Http", target: Target, model: type[T], *, retries: bool = True, pack: Pack | None = None
+    ) -> None:
         self._http = http
         self._target = target
         self._model = model
         self._retries = retries
+        self._pack = pack
 
     @property
     def resource(self) -> Resource:
@@ -68,11 +71,15 @@ class ResourceReader(Generic[T]):
             ValueError: A selector does not follow its grammar, or a cluster-scoped resource is given a namespace.
         """
         target = self._target.where(namespace, labels, fields)
-        return type(self)(self._http, target, self._model, retries=self._retries)
+        return type(self)(self._http, target, self._model, retries=self._retries, pack=self._pack)
 
     def without_retries(self) -> Self:
         """One that makes each request once, as a reflector's source must."""
-        return type(self)(self._http, self._target, self._model, retries=False)
+        return type(self)(self._http, self._target, self._model, retries=False, pack=self._pack)
+
+    def packing(self, pack: Pack) -> Self:
+        """One whose lists are of packed records, each packed as it arrives; a last few may come as they are."""
+        return type(self)(self._http, self._target, self._model, retries=self._retries, pack=pack)
 
     def key(self, key: ObjectKey | str) -> ObjectKey:
         """Read a key as the verbs do: a bare name is in the namespace of ``where``.
@@ -206,7 +213,9 @@ class ResourceReader(Generic[T]):
     ) -> ObjectList[T]:
         params = target.filters.params | list_params(version, version_match, limit, continue_token)
         call = Call("GET", target.collection(), params)
-        page = await self._http.receive(call, partial(ListDecoder, target.objects), retries=self._retries)
+        page = await self._http.receive(
+            call, partial(ListDecoder, target.objects, self._pack), retries=self._retries
+        )
         return modelled(page, self._model)
 
     def _decode(self, body: bytes) -> T:

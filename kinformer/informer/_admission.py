@@ -7,9 +7,9 @@ from typing import Any, Final, TypeAlias
 import msgspec
 
 from kinformer.hooks import Hooks, ObjectQuarantined
-from kinformer.meta import Object, Record, prune_managed_fields
+from kinformer.meta import Object, Pack, Record, prune_managed_fields
 
-__all__ = ["MANAGED_FIELDS", "Admission", "Pack", "Prune", "Transform"]
+__all__ = ["MANAGED_FIELDS", "Admission", "Prune", "Transform"]
 
 _log: Final = logging.getLogger("kinformer.informer")
 
@@ -21,9 +21,6 @@ MANAGED_FIELDS: Final[Prune] = prune_managed_fields
 
 Transform: TypeAlias = Callable[[dict[str, Any]], dict[str, Any] | None]
 """Changes an object in place, or gives another in its stead. Name, namespace, uid and version must stay."""
-
-Pack: TypeAlias = Callable[[Record], Record]
-"""Gives the same record with its bytes compressed."""
 
 
 class Admission:
@@ -59,7 +56,7 @@ class Admission:
                 record = _pruned(record, self._prune)
             if self._transform is not None:
                 record = _transformed(record, self._transform)
-            return record if self._pack is None or record.packing is not None else self._pack(record)
+            return record if self._pack is None else self._pack(record)
         except Exception as error:  # noqa: BLE001 -- a transform is the user's code: it fails for this one object
             _log.error("%s: %s cannot be transformed", self._name, record.key, exc_info=error)
             self._hooks.object_quarantined(ObjectQuarantined(self._name, str(record.key), error))

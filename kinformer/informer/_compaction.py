@@ -43,7 +43,9 @@ class Compaction:
         self._packing = _Zstandard(zstandard.ZstdCompressor(level=1), zstandard.ZstdDecompressor())
 
     def __call__(self, record: Record) -> Record:
-        """The same record with its bytes compressed."""
+        """The same record with its bytes compressed, unless they are."""
+        if record.packing is not None:
+            return record
         raw = record.raw
         packed = self._packing.pack(raw)
         if len(packed) < _WORTH * len(raw):

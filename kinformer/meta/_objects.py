@@ -4,9 +4,9 @@ A record is the JSON as received and its decoded metadata; it is immutable, smal
 nothing. A handle (``Object``) is made when somebody asks; the body that it decodes lives and dies with it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, Self, TypeAlias, TypeVar
 
 import msgspec
 
@@ -17,7 +17,7 @@ from kinformer.meta._metadata import ObjectMeta, decode_metadata
 from kinformer.meta._openapi_models import is_openapi_model, openapi_decoder
 from kinformer.meta._resources import Resource
 
-__all__ = ["Object", "Packing", "Record"]
+__all__ = ["Object", "Pack", "Packing", "Record"]
 
 T = TypeVar("T")
 _MISSING: Final = object()
@@ -65,6 +65,10 @@ class Record(msgspec.Struct, frozen=True, gc=False):
         """
         metadata = decode_metadata(raw)
         return cls(resource, metadata.key, metadata, raw)
+
+
+Pack: TypeAlias = Callable[[Record], Record]
+"""Gives the same record with its bytes packed; one that is packed already stays as it is."""
 
 
 class Object:

@@ -9,6 +9,7 @@ from kinformer.errors import InvalidError
 from kinformer.hooks import NoHooks
 from kinformer.informer import SharedInformer
 from kinformer.informer._backlog import InOrder
+from kinformer.informer._compact_source import CompactSource
 from kinformer.informer._handlers import calls_of
 from kinformer.informer._listener import Listener
 from kinformer.informer._pace import PacedSource
@@ -62,7 +63,7 @@ class Parts:
 
 
 async def parts_of_informers(sweep: Sweep) -> None:
-    """A list and another one, and everything shown again; too much at once; a removal that waits; a list in pages."""
+    """A list and another one, and everything shown again; too much at once; what is compressed; a removal that waits; a list in pages."""
 
     async def pump() -> None:
         parts = Parts()
@@ -94,6 +95,14 @@ async def parts_of_informers(sweep: Sweep) -> None:
             async with source.watch() as batches:
                 assert len([batch async for batch in batches]) == 1
 
+    async def compress() -> None:
+        source = CompactSource(SlowSource(clock := FakeClock()), lambda record: record)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(clock.advance, 10.0)
+            assert len((await source.list()).items) == 1
+            async with source.watch(initial_events=True) as batches:
+                assert len([batch async for batch in batches]) == 3
+
     async def remove() -> None:
         refusal = InvalidError(422, "Invalid", "sendInitialEvents is forbidden")
         source = SlowSource(clock := FakeClock(), failure=refusal, times=[(0.0, 1.5)])
@@ -107,5 +116,5 @@ async def parts_of_informers(sweep: Sweep) -> None:
             await registration.wait_ended()
             informer.close()
 
-    for work in (pump, find_room, wait_for_room, remove):
+    for work in (pump, find_room, wait_for_room, compress, remove):
         await sweep.of(work)

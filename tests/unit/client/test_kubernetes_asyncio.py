@@ -19,7 +19,7 @@ from kinformer.errors import (
     ThrottledError,
     TransportError,
 )
-from kinformer.meta import EventType, ObjectKey, Resource, WatchEvent
+from kinformer.meta import EventType, ObjectKey, Record, Resource, WatchEvent
 from kinformer.testing import FakeClock, settle
 
 PODS = Resource.builtin("Pod")
@@ -127,6 +127,25 @@ async def test_a_page_that_arrives_in_pieces_is_decoded_as_one() -> None:
     pieces = [body[start : start + 7] for start in range(0, len(body), 7)]
     assert await source(Answer(*pieces)).list() == whole
     assert [obj.key.name for obj in whole.items] == ["a", "b"]
+
+
+class Packing:
+    """Writes bytes backwards."""
+
+    def unpack(self, held: bytes, /) -> bytes:
+        return held[::-1]
+
+
+async def test_lists_may_be_packed_as_they_arrive() -> None:
+    def pack(record: Record) -> Record:
+        return Record(record.resource, record.key, record.metadata, record.raw[::-1], Packing())
+
+    page = {"kind": "PodList", "metadata": {"resourceVersion": "7"}, "items": [pod("a", 5), pod("b", 6)]}
+    body = json.dumps(page, separators=(",", ":")).encode()
+    plain = source(Answer(body), Answer(body))
+    packed = await plain.packing(pack).list()
+    assert packed == await plain.list()
+    assert [record.packing is not None for record in packed.records] == [True, False]
 
 
 async def test_a_watch_yields_what_one_read_completes() -> None:

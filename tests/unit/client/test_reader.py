@@ -11,7 +11,7 @@ from kinformer.errors import (
     ThrottledError,
     TransportError,
 )
-from kinformer.meta import Object, ObjectKey
+from kinformer.meta import Object, ObjectKey, Record
 from kinformer.testing import FakeClock
 from tests.unit.client.resource_stage import MAPS, client, config_map, maps, page
 
@@ -169,6 +169,27 @@ async def test_only_without_retries_is_a_failure_told_at_once(script: Any) -> No
         script.answer(page())
         await maps(c).list()
     assert len(script.requests) == 4
+
+
+class Packing:
+    """Writes bytes backwards."""
+
+    def unpack(self, held: bytes, /) -> bytes:
+        return held[::-1]
+
+
+def backwards(record: Record) -> Record:
+    return Record(record.resource, record.key, record.metadata, record.raw[::-1], Packing())
+
+
+async def test_lists_may_be_packed_as_they_arrive(script: Any) -> None:
+    for _ in range(2):
+        script.answer(msgspec.json.encode(page(config_map(), config_map(), config_map())))
+    async with client(script) as c:
+        plain = await maps(c).list()
+        packed = await maps(c).packing(backwards).where(namespace="").without_retries().list()
+    assert packed == plain
+    assert [record.packing is not None for record in packed.records] == [True, True, False]
 
 
 async def test_a_resource_client_shows_what_it_is_about(script: Any) -> None:

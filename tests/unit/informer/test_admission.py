@@ -5,8 +5,8 @@ from typing import Any
 import msgspec
 
 from kinformer.informer import MANAGED_FIELDS, Prune, Transform
-from kinformer.informer._admission import Admission, Pack
-from kinformer.meta import Record, Resource
+from kinformer.informer._admission import Admission
+from kinformer.meta import Pack, Record, Resource
 from tests.unit.informer.stage import Quarantine
 
 PODS = Resource.builtin("Pod")
@@ -88,7 +88,8 @@ class Packing:
 
 
 def packed(found: Record) -> Record:
-    assert found.packing is None, "packed already"
+    if found.packing is not None:
+        return found
     return Record(found.resource, found.key, found.metadata, found.raw[::-1], Packing())
 
 

@@ -6,7 +6,7 @@ import anyio
 
 from kinformer.errors import DecodeError
 from kinformer.informer._compact_source import CompactSource
-from kinformer.meta import ObjectList, Objects, Record, WatchEvent
+from kinformer.meta import ObjectList, Objects, Pack, Record, WatchEvent
 from kinformer.testing import (
     HOLD,
     FakeClock,
@@ -45,6 +45,25 @@ async def test_a_page_is_the_same_with_its_objects_packed() -> None:
     found = await compact.list(limit=200)
     assert found == plain
     assert all(record.packing is PACKING for record in found.records)
+
+
+class Packable(ScriptedSource):
+    """A source that packs what it lists, by a packing of its own."""
+
+    def packing(self, given: Pack) -> "Packable":
+        assert given is stay
+        return Packable(PODS, lists=[ObjectList(Objects([pack(pod("a", 1).record)]), "9")], clock=FakeClock())
+
+
+def stay(record: Record) -> Record:
+    assert record.packing is not None
+    return record
+
+
+async def test_a_source_that_can_pack_does_so_itself() -> None:
+    compact = CompactSource(Packable(PODS, clock=FakeClock()), stay)
+    (found,) = (await compact.list()).records
+    assert found.raw == pod("a", 1).raw
 
 
 async def test_others_get_their_turns_while_a_page_is_packed() -> None:

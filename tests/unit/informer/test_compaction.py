@@ -48,6 +48,12 @@ def test_a_packed_record_is_of_the_same_object() -> None:
     assert Object(packed)["spec"] == Object(plain)["spec"]
 
 
+def test_what_is_packed_stays_so() -> None:
+    pack = Compaction()
+    packed = pack(pod(1))
+    assert pack(packed) is packed
+
+
 def test_what_the_first_have_in_common_makes_the_rest_small() -> None:
     pack = Compaction()
     sizes = [len(pack(pod(index)).held) for index in range(100)]
