@@ -33,8 +33,8 @@ PACE = 0.005
 
 
 def run(*, quick: bool) -> bool:
-    """Measure, print what was found, and say whether the bounds hold."""
-    size, rounds = (20_000, 1) if quick else (100_000, 5)
+    """Measure, print what was found, and say whether the bounds hold; the quick run, of one round, doubles them."""
+    size, rounds, slack = (20_000, 1, 2.0) if quick else (100_000, 5, 1.0)
     stalls = [asyncio.run(_list_twice(size)) for _ in range(rounds)]
     first, again = (statistics.median(column) for column in zip(*stalls, strict=True))
     count, seconds = (10_000, 4.0) if quick else (50_000, 20.0)
@@ -42,9 +42,9 @@ def run(*, quick: bool) -> bool:
     plain = asyncio.run(_follow(_dict_cache, count, seconds))
     slow = _slowness()
     results = [
-        _said(f"longest stall in a first list of {size:,} objects", first, 0.020, slow),
-        _said("longest stall in a relist in which one in a hundred changed", again, 0.020, slow),
-        _said(f"lag at p99.9 with {count:,} cached and 2,000 updates a second", ours, 0.015, slow),
+        _said(f"longest stall in a first list of {size:,} objects", first, 0.020 * slack, slow),
+        _said("longest stall in a relist in which one in a hundred changed", again, 0.020 * slack, slow),
+        _said(f"lag at p99.9 with {count:,} cached and 2,000 updates a second", ours, 0.015 * slack, slow),
     ]
     print(f"{'the same with a dict of decoded objects':<64} {plain * 1e3:9.1f} ms")
     return all(results)
