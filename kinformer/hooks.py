@@ -23,6 +23,7 @@ __all__ = [
     "KeyRetried",
     "KeyTaken",
     "LeadershipChanged",
+    "LoopBlocked",
     "NoHooks",
     "ObjectQuarantined",
     "ReconcileFinished",
@@ -219,6 +220,15 @@ class LeadershipChanged(msgspec.Struct, frozen=True):
     is_leader: bool
 
 
+class LoopBlocked(msgspec.Struct, frozen=True):
+    """The event loop stood still, and goes on again."""
+
+    task: str
+    """What held it up; for a reconcile, with its key."""
+    duration: float
+    """Real seconds, to within the limit from which on it is noticed."""
+
+
 class Hooks(Protocol):
     """The calls that the rooms make; see the record of each for what it means."""
 
@@ -239,6 +249,7 @@ class Hooks(Protocol):
     def key_resumed(self, event: KeyResumed, /) -> None: ...
     def reconcile_finished(self, event: ReconcileFinished, /) -> None: ...
     def leadership_changed(self, event: LeadershipChanged, /) -> None: ...
+    def loop_blocked(self, event: LoopBlocked, /) -> None: ...
 
 
 class NoHooks:
@@ -263,3 +274,4 @@ class NoHooks:
     def key_resumed(self, event: KeyResumed, /) -> None: ...
     def reconcile_finished(self, event: ReconcileFinished, /) -> None: ...
     def leadership_changed(self, event: LeadershipChanged, /) -> None: ...
+    def loop_blocked(self, event: LoopBlocked, /) -> None: ...

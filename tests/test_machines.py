@@ -35,6 +35,7 @@ DRIVEN = {
     "test_failing": ["workqueue._failing.Failing"],
     "test_failures": ["testing._failures.Failures"],
     "test_filter": ["informer._filter.Filter"],
+    "test_history": ["controller._history.History"],
     "test_idle_connections": ["client._stream._idle.IdleConnections"],
     "test_ingest": ["informer._admission.Admission", "informer._ingest.Ingest"],
     "test_limits": [
@@ -99,6 +100,7 @@ EXEMPT = {
     "controller._leadership.Leadership": "asks a Candidate, and holds nothing of its own",
     "controller._election.LeaderElection": "never changes once it is made",
     "controller._signals.Signals": "its state is the process's own table of signal handlers",
+    "controller._watchdog.Watchdog": "its state is a thread's",
     "hooks.NoHooks": "holds nothing",
     "informer._lister.Lister": "reads a store and holds nothing of its own",
     "store._union.UnionStore": "reads other stores and holds nothing of its own",

@@ -4,33 +4,50 @@ from kinformer.controller._conditions import get_condition, set_condition
 from kinformer.controller._controller import Controller, Written
 from kinformer.controller._election import LeaderElection
 from kinformer.controller._finalizers import FinalizerClient, add_finalizer, remove_finalizer
+from kinformer.controller._history import Cause, Reason
 from kinformer.controller._leadership import Leadership
 from kinformer.controller._manager import Manager
 from kinformer.controller._owners import owner_reference, set_owner
+from kinformer.controller._predicates import (
+    annotations_changed,
+    any_of,
+    generation_changed,
+    labels_changed,
+)
 from kinformer.controller._reconcile import Cache, Reconciler, Request, RequeueAfter
 from kinformer.controller._run import run, serve
 from kinformer.controller._signals import Signals
-from kinformer.controller._sources import KeyMap, Predicate, generation_changed
+from kinformer.controller._sources import KeyMap, Predicate
+from kinformer.controller._threads import PlainReconciler
+from kinformer.controller._triggers import Events, Trigger
 from kinformer.controller._worker import Item
 
 __all__ = [
     "Cache",
+    "Cause",
     "Controller",
+    "Events",
     "FinalizerClient",
     "Item",
     "KeyMap",
     "LeaderElection",
     "Leadership",
     "Manager",
+    "PlainReconciler",
     "Predicate",
+    "Reason",
     "Reconciler",
     "Request",
     "RequeueAfter",
     "Signals",
+    "Trigger",
     "Written",
     "add_finalizer",
+    "annotations_changed",
+    "any_of",
     "generation_changed",
     "get_condition",
+    "labels_changed",
     "owner_reference",
     "remove_finalizer",
     "run",

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Final, Self
+from typing import Final, Self, TypeVar
 
-from kinformer.controller._reconcile import Reconciler, checked_reconciler
+from kinformer.controller._reconcile import Reconciler
 from kinformer.controller._sources import (
     EventSource,
     KeyMap,
@@ -15,11 +15,15 @@ from kinformer.controller._sources import (
     keys_of_owners,
     own_key,
 )
+from kinformer.controller._threads import PlainReconciler, reconciler_of
+from kinformer.controller._triggers import Events, checked_events
 from kinformer.controller._worker import Item
 from kinformer.meta import LabelSelector, Resource
 from kinformer.workqueue import Limiter
 
 __all__ = ["Controller", "Declaration", "Written"]
+
+F = TypeVar("F", bound=Reconciler | PlainReconciler)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +43,7 @@ class Declaration:
     reconcile: Reconciler
     sources: tuple[EventSource, ...]
     scopes: Mapping[Resource, Scope]
+    events: tuple[Events, ...] = ()
 
 
 class Controller:
@@ -53,21 +58,23 @@ class Controller:
 
     Args:
         name: Names the controller in logs and metrics; unique in a manager.
-        reconcile: The function, an ``async def`` of one ``Request``; or leave it to the decorator ``reconciler``.
+        reconcile: The function of one ``Request``; or leave it to the decorator ``reconciler``. An ``async def``, or a plain
+            one, of which each call has a thread (``PlainReconciler``).
         workers: How many keys are reconciled at once; one key never is.
         limiter: How long a failed key waits; the default is exponential with jitter, from 0.1 s to 5 min, and parks a
             key after 50 failures in a row until something happens to it (``workqueue.controller_default``).
-        timeout: Seconds for one call, after which it is cancelled and counts as failed; infinity for no limit.
+        timeout: Seconds for one call, after which it is cancelled and counts as failed; infinity for no limit. The log
+            warns of a call that takes longer than a minute.
 
     Raises:
-        TypeError: The reconciler is not an ``async def``.
+        TypeError: The reconciler is no function.
         ValueError: A number is out of range, or the name is empty.
     """
 
     def __init__(
         self,
         name: str,
-        reconcile: Reconciler | None = None,
+        reconcile: Reconciler | PlainReconciler | None = None,
         *,
         workers: int = 4,
         limiter: Limiter[Item] | None = None,
@@ -85,22 +92,23 @@ class Controller:
         self.workers: Final = workers
         self.limiter: Final = limiter
         self.timeout: Final = timeout
-        self._reconcile = None if reconcile is None else checked_reconciler(reconcile)
+        self._reconcile = None if reconcile is None else reconciler_of(reconcile)
         self._watched: Resource | None = None
         self._sources: list[Callable[[Resource], EventSource]] = []
         self._scopes: dict[Resource, Scope] = {}
+        self._events: list[Events] = []
         self._written: list[Written] = []
 
-    def reconciler(self, function: Reconciler) -> Reconciler:
+    def reconciler(self, function: F) -> F:
         """Decorate the reconciler, where it was not given to the constructor.
 
         Raises:
-            TypeError: It is not an ``async def``.
+            TypeError: It is no function.
             ValueError: The controller has one already.
         """
         if self._reconcile is not None:
             raise ValueError(f"controller {self.name} has a reconciler already")
-        self._reconcile = checked_reconciler(function)
+        self._reconcile = reconciler_of(function)
         return function
 
     def watches(
@@ -168,6 +176,26 @@ class Controller:
         )
         return self
 
+    def listens_to(self, events: Events) -> Self:
+        """Reconcile what something outside of the cluster is about: a broker, a webhook, another API, a timer.
+
+        ```python
+        async def messages(trigger: Trigger) -> None:
+            async for message in broker.subscribe():
+                trigger(ObjectKey("default", message.name))
+
+        Controller("mail", reconcile).watches(MAILBOXES).listens_to(messages)
+        ```
+
+        It runs as a task beside the workers, where there is an election in the leader only, and is cancelled at the end. It
+        may return; an error from it ends the manager.
+
+        Raises:
+            TypeError: It is not an ``async def``.
+        """
+        self._events.append(checked_events(events))
+        return self
+
     def reads(
         self,
         resource: Resource,
@@ -220,7 +248,9 @@ class Controller:
             )
         watched = self._watched
         sources = tuple(source(watched) for source in self._sources)
-        return Declaration(self.name, watched, self._reconcile, sources, dict(self._scopes))
+        return Declaration(
+            self.name, watched, self._reconcile, sources, dict(self._scopes), tuple(self._events)
+        )
 
     def _declare(
         self, resource: Resource, namespaces: Iterable[str], labels: LabelSelector | str | None

@@ -1,5 +1,6 @@
 """Manager: clients, informers and controllers, started in order and stopped in reverse."""
 
+import math
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack, ExitStack
 from random import Random
@@ -13,10 +14,13 @@ from kinformer.clock import Clock
 from kinformer.controller._controller import Controller
 from kinformer.controller._election import LeaderElection
 from kinformer.controller._runner import ControllerRunner, Reach
+from kinformer.controller._watchdog import Watchdog
+from kinformer.controller._worker import Item
 from kinformer.hooks import Hooks, NoHooks
 from kinformer.informer import InformerFactory
 from kinformer.system_clock import SystemClock
 from kinformer.tasks import open_task_group
+from kinformer.workqueue import Snapshot
 
 __all__ = ["Manager"]
 
@@ -34,6 +38,8 @@ class Manager:
         election: How one of several replicas becomes the one that reconciles; None: this one does. Who stands by has
             its caches and queues filled already, so it takes over without a list. The Lease is in the first cluster.
         grace: Seconds that running reconciles get to finish when a stop is asked, before they are cancelled.
+        loop_limit: Seconds for which the event loop may stand still before the log names the reconcile that holds it up
+            (``Watchdog``); infinity: nobody watches. On a clock other than the machine's nobody does either.
         clock: The time; all parts go by it.
         random: Chance, for jitter.
         hooks: Hears of what happens in all parts.
@@ -49,6 +55,7 @@ class Manager:
         clients: Client | Mapping[str, Client] | None = None,
         election: LeaderElection | None = None,
         grace: float = 30.0,
+        loop_limit: float = 1.0,
         clock: Clock | None = None,
         random: Random | None = None,
         hooks: Hooks | None = None,
@@ -65,12 +72,17 @@ class Manager:
             raise ValueError(f"controller names must differ, for logs and metrics; twice: {', '.join(twice)}")
         if not grace >= 0:
             raise ValueError(f"grace={grace} must be zero or more")
+        if not loop_limit > 0:
+            raise ValueError(
+                f"loop_limit={loop_limit} must be more than 0; math.inf means that nobody watches"
+            )
         self.controllers: Final = controllers
         self._clients = clients if clients is None or isinstance(clients, Mapping) else {"": clients}
         if self._clients is not None and not self._clients:
             raise ValueError("clients={} names no cluster: leave it out to use the current one")
         self._election = election
         self._grace = grace
+        self._loop_limit = loop_limit
         self._clock = clock or SystemClock()
         self._random = random or Random()  # noqa: S311 -- jitter, no secret
         self._hooks = hooks or NoHooks()
@@ -88,6 +100,11 @@ class Manager:
     def waits(self) -> Mapping[str, Sequence[str]]:
         """What the start still waits for, in words by controller; empty when all run, or none does."""
         return {runner.name: runner.waits for runner in self._runners if runner.waits}
+
+    @property
+    def queues(self) -> Mapping[str, Snapshot[Item]]:
+        """What each controller's queue holds, by the controller's name: waiting, running, delayed and parked keys; empty when none runs."""
+        return {runner.name: runner.queue for runner in self._runners}
 
     def stop(self) -> None:
         """Ask ``run`` to return: no key is taken any more, and running reconciles get their grace.
@@ -127,6 +144,8 @@ class Manager:
         self._is_running = True
         try:
             async with AsyncExitStack() as resources:
+                if self._loop_limit < math.inf and isinstance(self._clock, SystemClock):
+                    resources.enter_context(Watchdog(limit=self._loop_limit, hooks=self._hooks))
                 await self._run(await self._opened(client, resources), task_status)
         finally:
             self._is_running = self._is_stopping = False

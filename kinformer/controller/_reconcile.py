@@ -1,18 +1,22 @@
 """What a reconciler is given, and what it may say: ``Request``, ``RequeueAfter``, and the shape of the function."""
 
-import inspect
 import math
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeAlias, TypeVar, overload
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, ParamSpec, Protocol, Self, TypeAlias, TypeVar, overload
+
+from anyio import from_thread
 
 from kinformer.client import Client
+from kinformer.controller._history import Reason
 from kinformer.informer import Lister
 from kinformer.meta import Object, ObjectKey, Resource
 
-__all__ = ["Cache", "Reconciler", "Request", "RequeueAfter", "checked_reconciler"]
+__all__ = ["Cache", "Reconciler", "Request", "RequeueAfter"]
 
 T = TypeVar("T")
+P = ParamSpec("P")
 
 
 class Cache(Protocol):
@@ -56,6 +60,8 @@ class Request:
         key: The object's namespace and name. The object may be gone: then the lister says ``None``.
         client: The client of that cluster, for live reads and for writes.
         attempt: 1, or one more than the failures in a row of this key.
+        last_error: What the call before failed with, in words; ``""`` where it did not.
+        reasons: What has made the key run, the first few of it: for logs, not for decisions.
         caches: The caches that the controller has declared; read them through ``lister``.
     """
 
@@ -63,6 +69,8 @@ class Request:
     key: ObjectKey
     client: Client
     attempt: int = 1
+    last_error: str = ""
+    reasons: tuple[Reason, ...] = ()
     caches: Mapping[Resource, Cache] = field(default_factory=dict, repr=False, compare=False)
 
     @overload
@@ -88,24 +96,20 @@ class Request:
             )
         return cache.lister if model is Object else cache.lister.typed(model)
 
+    def run(self, function: Callable[P, Coroutine[Any, Any, T]], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        """In a plain reconciler, which has a thread to itself: call an async function in the event loop, and wait for it.
+
+        ``request.run(request.client.resource(PODS).delete, request.key, uid=uid)``
+
+        Raises:
+            RuntimeError: This is no such thread: write ``await function(...)`` instead.
+        """
+        return from_thread.run(partial(function, *args, **kwargs))
+
+    def with_caches(self, caches: Mapping[Resource, Cache]) -> Self:
+        """The same request with other caches in the place of its own."""
+        return replace(self, caches=caches)
+
 
 Reconciler: TypeAlias = Callable[[Request], Awaitable[RequeueAfter | None]]
 """The user's function. It is called for one key at a time, and for a failed key again; so it must be idempotent."""
-
-
-def checked_reconciler(function: Reconciler) -> Reconciler:
-    """Give ``function`` back if it is an ``async def``.
-
-    Raises:
-        TypeError: It is no function, or a plain one.
-    """
-    if not callable(function):
-        raise TypeError(f"a reconciler is an async function of one request, not {function!r}")
-    if not inspect.iscoroutinefunction(function) and not inspect.iscoroutinefunction(
-        getattr(function, "__call__", None)  # noqa: B004 -- an object whose call is async is as good as a function
-    ):
-        name = getattr(function, "__qualname__", repr(function))
-        raise TypeError(
-            f"the reconciler {name} must be an 'async def': plain functions are not supported yet"
-        )
-    return function

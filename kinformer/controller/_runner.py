@@ -12,19 +12,24 @@ import anyio
 from kinformer.client import Client
 from kinformer.clock import Clock
 from kinformer.controller._controller import Controller
+from kinformer.controller._history import History, Reason, reason_of
 from kinformer.controller._reconcile import Request
 from kinformer.controller._sources import EventSource, priority_of
+from kinformer.controller._triggers import Events, cluster_of
 from kinformer.controller._worker import Item, Workers
 from kinformer.errors import ClosedError
 from kinformer.hooks import Hooks
 from kinformer.informer import InformerFactory, Notification, Registration, SharedInformer
-from kinformer.meta import Object, Resource
+from kinformer.meta import Object, ObjectKey, Resource
 from kinformer.reflector import ConditionType
-from kinformer.workqueue import PriorityReady, WorkQueue, controller_default
+from kinformer.tasks import open_task_group
+from kinformer.workqueue import PriorityReady, Snapshot, WorkQueue, controller_default
 
 __all__ = ["ControllerRunner", "Reach"]
 
 logger = logging.getLogger("kinformer.controller")
+
+_TRIGGERED: Final = Reason("triggered")
 
 _PATIENCE: Final = 10.0
 """How long a cache may take to fill before the log says so, and how often it says so again."""
@@ -76,11 +81,13 @@ class ControllerRunner:
             clock=clock,
             hooks=hooks,
         )
+        self._history: History[Item] = History()
         self._workers = Workers(
             controller.name,
             self._declared.reconcile,
             self._queue,
             self._request,
+            self._history,
             count=controller.workers,
             timeout=controller.timeout,
             clock=clock,
@@ -96,6 +103,11 @@ class ControllerRunner:
     def name(self) -> str:
         """The controller's name."""
         return self._declared.name
+
+    @property
+    def queue(self) -> Snapshot[Item]:
+        """What its queue holds."""
+        return self._queue.snapshot()
 
     async def wait_filled(self) -> None:
         """Wait until the caches are synced and every object is in the queue, or until the run is over without that."""
@@ -140,12 +152,27 @@ class ControllerRunner:
         try:
             await self._filled.wait()
             if not self._is_stopping:
-                async with anyio.create_task_group() as tasks:
-                    await tasks.start(self._workers.run)
-                    logger.info("%s: caches are synced, reconciling", self.name)
-                    self._settled.set()
+                async with open_task_group() as events:
+                    async with anyio.create_task_group() as tasks:
+                        await tasks.start(self._workers.run)
+                        logger.info("%s: caches are synced, reconciling", self.name)
+                        for listen in self._declared.events:
+                            events.start_soon(self._listen, listen)
+                        self._settled.set()
+                    events.cancel_scope.cancel()
         finally:
             self.close()
+
+    async def _listen(self, events: Events) -> None:
+        await events(self._trigger)
+
+    def _trigger(self, key: ObjectKey, /, *, cluster: str = "", delay: float = 0.0) -> None:
+        item = Item(cluster_of(key, cluster, self._clusters), key)
+        self._history.add(item, _TRIGGERED)
+        if delay:
+            self._queue.add_after(item, delay)
+        else:
+            self._queue.add(item)
 
     def _open(self, cluster: str, reach: Reach, resources: ExitStack) -> None:
         caches = self._caches[cluster] = {}
@@ -162,8 +189,11 @@ class ControllerRunner:
     def _enqueuer(self, cluster: str, source: EventSource) -> Callable[[Notification[Object]], None]:
         def enqueue(notification: Notification[Object]) -> None:
             priority = priority_of(notification)
+            reason = reason_of(source.resource, notification)
             for key in source.keys_of(notification):
-                self._queue.add(Item(cluster, key), priority=priority)
+                item = Item(cluster, key)
+                self._history.add(item, reason)
+                self._queue.add(item, priority=priority)
 
         return enqueue
 
@@ -203,8 +233,15 @@ class ControllerRunner:
             logger.warning("%s: still waits for %s", self.name, what, extra={"controller": self.name})
 
     def _request(self, item: Item, attempt: int) -> Request:
-        client = self._clusters[item.cluster].client
-        return Request(item.cluster, item.key, client, attempt, self._caches[item.cluster])
+        return Request(
+            item.cluster,
+            item.key,
+            self._clusters[item.cluster].client,
+            attempt,
+            self._history.last_error(item),
+            self._history.take(item),
+            self._caches[item.cluster],
+        )
 
 
 def _in_words(informer: SharedInformer[Object]) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
 
 from kinformer.informer import Added, Deleted, Notification, Updated
-from kinformer.meta import LabelSelector, Object, ObjectKey, ObjectMeta, OwnerReference, Resource
+from kinformer.meta import LabelSelector, Object, ObjectKey, OwnerReference, Resource
 from kinformer.workqueue import LOW_PRIORITY
 
 __all__ = [
@@ -15,7 +15,6 @@ __all__ = [
     "Predicate",
     "Scope",
     "checked_functions",
-    "generation_changed",
     "keys_of_owners",
     "own_key",
     "priority_of",
@@ -127,19 +126,6 @@ def keys_of_owners(owner: Resource, *, any_owner: bool) -> KeyMap:
     return keys
 
 
-def generation_changed(notification: Notification[Object]) -> bool:
-    """A predicate: pass updates that change what is wanted, and drop those that only report, such as of status.
-
-    An update passes where the generation, the finalizers or the deletion timestamp differ; where the kind has no
-    generation, as ConfigMap and Secret have none; and where nothing differs at all, which is a resync. Additions and
-    deletions always pass. Changes of labels and annotations alone do not.
-    """
-    if not isinstance(notification, Updated):
-        return True
-    old, new = notification.old.metadata, notification.new.metadata
-    return not new.generation or old.resource_version == new.resource_version or _wish(old) != _wish(new)
-
-
 def priority_of(notification: Notification[Object]) -> int:
     """How urgent the keys are: low for what a first list shows, and for an update that changes nothing (a resync).
 
@@ -187,7 +173,3 @@ def _objects(notification: Notification[Object]) -> tuple[Object, ...]:
 def _is_a(reference: OwnerReference, owner: Resource) -> bool:
     group = reference.api_version.rpartition("/")[0]
     return reference.kind == owner.kind and group == owner.group
-
-
-def _wish(metadata: ObjectMeta) -> tuple[object, ...]:
-    return metadata.uid, metadata.generation, metadata.finalizers, metadata.deletion_timestamp

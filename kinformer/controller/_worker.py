@@ -1,5 +1,6 @@
 """Workers: take keys from a queue, call the reconciler, and do what its answer means."""
 
+import asyncio
 import logging
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -10,6 +11,7 @@ import anyio
 from anyio.abc import TaskStatus
 
 from kinformer.clock import Clock, Timer
+from kinformer.controller._history import History, Reason
 from kinformer.controller._reconcile import Reconciler, Request, RequeueAfter
 from kinformer.errors import TerminalError
 from kinformer.hooks import Hooks, ReconcileFinished, ReconcileResult
@@ -20,6 +22,13 @@ from kinformer.workqueue import WorkQueue
 __all__ = ["Item", "Outcome", "Workers", "result_of"]
 
 logger = logging.getLogger("kinformer.controller")
+
+
+_RETRIED: Final = Reason("retried")
+_REQUEUED: Final = Reason("requeued")
+
+_LONG: Final = 60.0
+"""Seconds after which the log tells of a call that is still going on."""
 
 
 class Item(NamedTuple):
@@ -62,6 +71,7 @@ class Workers:
         reconcile: The user's function.
         queue: Where keys come from and go back to; the workers end when it is shut down and empty.
         request: Makes the request for a key, given the number of the attempt.
+        history: Remembers how keys fail, and why they come back.
         count: How many tasks.
         timeout: Seconds for one call; infinity for no limit.
         clock: Measures the timeout and the grace.
@@ -74,6 +84,7 @@ class Workers:
         reconcile: Reconciler,
         queue: WorkQueue[Item],
         request: Callable[[Item, int], Request],
+        history: History[Item],
         *,
         count: int,
         timeout: float,
@@ -84,6 +95,7 @@ class Workers:
         self._reconcile = reconcile
         self._queue = queue
         self._request = request
+        self._history = history
         self._count = count
         self._timeout = timeout
         self._clock = clock
@@ -130,32 +142,62 @@ class Workers:
         scope.cancel()
 
     async def _work(self) -> None:
+        task = asyncio.current_task()
+        assert task is not None  # noqa: S101 -- this is a coroutine
         async for lease in self._queue:
             with lease as item:
+                task.set_name(f"{self.name}: reconcile of {item}")  # what the watchdog tells
                 if not self._is_stopping:  # a queue that is shut down still hands out what it holds
                     await self._perform(item)
 
     async def _perform(self, item: Item) -> None:
         attempt = self._queue.requeues(item) + 1
+        request = self._request(item, attempt)
         began = self._running[item] = self._clock.monotonic()
+        warning = self._clock.call_at(began + _LONG, partial(self._warn, item))
         try:
-            outcome = await self._call(self._request(item, attempt))
+            outcome = await self._call(request)
         finally:
+            warning.cancel()
             del self._running[item]
         duration = self._clock.monotonic() - began
         error = outcome if isinstance(outcome, Exception) else None
         self._hooks.reconcile_finished(
             ReconcileFinished(self.name, item.key, result_of(outcome), duration, error)
         )
+        self._settle(item, outcome)
+        self._log(item, request, outcome)
+
+    def _settle(self, item: Item, outcome: Outcome) -> None:
         match outcome:
             case RequeueAfter(seconds):
                 self._queue.forget(item)
+                self._history.succeeded(item)
+                self._history.add(item, _REQUEUED)
                 self._queue.add_after(item, seconds)
-            case None | TerminalError():
+            case None:
                 self._queue.forget(item)
+                self._history.succeeded(item)
+            case TerminalError():
+                self._queue.forget(item)
+                self._history.failed(item, outcome)
             case _:
+                self._history.failed(item, outcome)
                 self._queue.add_rate_limited(item, error=outcome)
-        self._log(item, attempt, outcome)
+                if not self._queue.is_parked(item):
+                    self._history.add(item, _RETRIED)
+
+    def _warn(self, item: Item) -> None:
+        logger.warning(
+            "%s: the reconcile of %s has been going on for %g s",
+            self.name,
+            item,
+            _LONG,
+            extra=self._facts(item),
+        )
+
+    def _facts(self, item: Item) -> dict[str, object]:
+        return {"controller": self.name, "cluster": item.cluster, "key": str(item.key)}
 
     async def _call(self, request: Request) -> Outcome:
         stuck: BaseException | None = None
@@ -182,8 +224,14 @@ class Workers:
             TimeoutError(f"the reconcile of {request.key} took longer than {self._timeout:g} s"), stuck
         )
 
-    def _log(self, item: Item, attempt: int, outcome: Outcome) -> None:
-        facts = {"controller": self.name, "cluster": item.cluster, "key": str(item.key), "attempt": attempt}
+    def _log(self, item: Item, request: Request, outcome: Outcome) -> None:
+        if not (isinstance(outcome, Exception) or logger.isEnabledFor(logging.DEBUG)):
+            return
+        attempt = request.attempt
+        facts = self._facts(item) | {
+            "attempt": attempt,
+            "reasons": [str(reason) for reason in request.reasons],
+        }
         match outcome:
             case TerminalError():
                 logger.error(

@@ -188,9 +188,9 @@ def no_key(queue: WorkQueue[ObjectKey]) -> None:
 
 
 def no_reconciler(pods: Resource) -> None:
-    def at_once(request: Request) -> None: ...
+    def of_a_key(key: ObjectKey) -> None: ...
 
-    Controller("c", at_once)  # type: ignore[arg-type]  # it has to be async
+    Controller("c", of_a_key)  # type: ignore[arg-type]  # it is called with a request
 
 
 async def no_guess(lister: Lister[Pod]) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from kinformer.testing import (
     config_map,
     settle,
 )
+from kinformer.workqueue import ExponentialLimiter, MaxAttempts
 
 CONFIG_MAPS = Resource.builtin("ConfigMap")
 WEBSITES = Resource("example.dev", "v1", "websites", "Website")
@@ -92,6 +93,38 @@ async def test_controllers_share_the_cache_of_a_resource() -> None:
             await cluster.until(lambda: one.keys == two.keys == ["default/a"])
             manager.stop()
     assert len(hooks.lists) == 1
+
+
+async def test_what_is_parked_can_be_listed_while_it_runs() -> None:
+    async def reconcile(request: Request) -> None:
+        raise ValueError("never")
+
+    controller = Controller(
+        "broken", reconcile, limiter=MaxAttempts(ExponentialLimiter(1.0, 1.0), 2)
+    ).watches(CONFIG_MAPS)
+    async with Cluster(config_map("a")) as cluster:
+        manager = Manager(controller, clients=cluster.client, clock=cluster.clock)
+        assert manager.queues == {}
+        async with anyio.create_task_group() as tasks:
+            await tasks.start(manager.run)
+            await cluster.until(lambda: bool(manager.queues["broken"].parked))
+            (parked,) = manager.queues["broken"].parked
+            assert (str(parked.key), parked.attempts, parked.error) == ("default/a", 2, "ValueError: never")
+            manager.stop()
+
+
+async def test_what_made_a_key_run_is_told() -> None:
+    diary = Diary()
+    async with Cluster(config_map("a")) as cluster:
+        manager = manager_for(cluster, diary)
+        async with anyio.create_task_group() as tasks:
+            await tasks.start(manager.run)
+            await cluster.until(lambda: diary.ended == 1)
+            await cluster.client.resource(CONFIG_MAPS).delete("default/a")
+            await cluster.until(lambda: diary.ended == 2)
+            manager.stop()
+    told = [[str(reason) for reason in request.reasons] for request in diary.requests]
+    assert told == [["ConfigMap default/a listed"], ["ConfigMap default/a deleted"]]
 
 
 async def test_several_clusters_are_told_apart() -> None:
@@ -287,6 +320,8 @@ def test_the_parts_of_a_manager_are_checked_at_once() -> None:
         Manager(Controller("empty"))
     with pytest.raises(ValueError, match="grace=-1 must be zero or more"):
         Manager(diary.controller, grace=-1)
+    with pytest.raises(ValueError, match="loop_limit=0 must be more than 0"):
+        Manager(diary.controller, loop_limit=0)
     with pytest.raises(ValueError, match="names no cluster"):
         Manager(diary.controller, clients={})
 

@@ -7,6 +7,7 @@ import anyio
 import pytest
 
 from kinformer.controller import Controller, Manager, Request
+from kinformer.controller._history import History
 from kinformer.controller._worker import Item, Workers
 from kinformer.hooks import NoHooks
 from kinformer.meta import ObjectKey, Resource
@@ -28,11 +29,20 @@ class Scene:
         self.is_broken = True
         limiter = controller_default(Random(1), clock=self.clock, attempts=attempts)
         self.queue = WorkQueue[Item]("site", ready=PriorityReady(), limiter=limiter, clock=self.clock)
+        self.history = History[Item]()
         self.workers = Workers(
             "site",
             self.reconcile,
             self.queue,
-            lambda item, attempt: Request(item.cluster, item.key, NO_CLIENT, attempt),
+            lambda item, attempt: Request(
+                item.cluster,
+                item.key,
+                NO_CLIENT,
+                attempt,
+                self.history.last_error(item),
+                self.history.take(item),
+            ),
+            self.history,
             count=1,
             timeout=60,
             clock=self.clock,

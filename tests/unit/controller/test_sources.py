@@ -1,16 +1,15 @@
 from collections.abc import Iterable
-from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
 import pytest
 
+from kinformer.controller import generation_changed
 from kinformer.controller._sources import (
     EventSource,
     Predicate,
     Scope,
     checked_functions,
-    generation_changed,
     keys_of_owners,
     own_key,
     priority_of,
@@ -133,39 +132,6 @@ def test_all_predicates_must_pass() -> None:
     assert keys(EventSource(CONFIG_MAPS, own_key, (yes, yes)), added(obj()))
     assert not keys(EventSource(CONFIG_MAPS, own_key, (yes, no, yes)), added(obj()))
     assert asked == ["yes", "yes", "yes", "no"]
-
-
-BASE: dict[str, Any] = {"uid": "u", "resourceVersion": "1", "generation": 1}
-NEXT = BASE | {"resourceVersion": "2"}
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "passes"),
-    [
-        pytest.param(BASE, NEXT, False, id="status only"),
-        pytest.param(BASE, NEXT | {"labels": {"a": "b"}}, False, id="labels only"),
-        pytest.param(BASE, NEXT | {"generation": 2}, True, id="spec"),
-        pytest.param(BASE, NEXT | {"finalizers": ["a/b"]}, True, id="finalizers"),
-        pytest.param(
-            BASE,
-            NEXT | {"deletionTimestamp": datetime(2026, 1, 1, tzinfo=UTC).isoformat()},
-            True,
-            id="deletion",
-        ),
-        pytest.param(BASE, NEXT | {"uid": "v"}, True, id="made anew"),
-        pytest.param(BASE, BASE, True, id="resync"),
-        pytest.param({"resourceVersion": "1"}, {"resourceVersion": "2"}, True, id="kind without generation"),
-    ],
-)
-def test_generation_changed_passes_what_may_want_work(
-    old: dict[str, Any], new: dict[str, Any], passes: bool
-) -> None:
-    assert generation_changed(Updated(obj(**old), obj(**new))) is passes
-
-
-def test_generation_changed_passes_additions_and_deletions() -> None:
-    assert generation_changed(added(obj(**BASE)))
-    assert generation_changed(deleted(obj(**BASE)))
 
 
 def test_what_is_merely_listed_and_what_changes_nothing_can_wait() -> None:

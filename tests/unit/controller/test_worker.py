@@ -10,6 +10,7 @@ import pytest
 
 from kinformer.client import Client
 from kinformer.controller import Item, Request, RequeueAfter
+from kinformer.controller._history import History
 from kinformer.controller._worker import Workers, result_of
 from kinformer.errors import ConflictError, TerminalError
 from kinformer.hooks import NoHooks, ReconcileFinished, ReconcileResult
@@ -49,11 +50,20 @@ class Bench:
         self.queue: WorkQueue[Item] = WorkQueue(
             "site", limiter=ExponentialLimiter(1.0, 60.0), clock=self.clock
         )
+        self.history = History[Item]()
         self.workers = Workers(
             "site",
             self.reconcile,
             self.queue,
-            lambda item, attempt: Request(item.cluster, item.key, NO_CLIENT, attempt),
+            lambda item, attempt: Request(
+                item.cluster,
+                item.key,
+                NO_CLIENT,
+                attempt,
+                self.history.last_error(item),
+                self.history.take(item),
+            ),
+            self.history,
             count=count,
             timeout=timeout,
             clock=self.clock,
@@ -219,6 +229,63 @@ async def test_a_call_that_takes_too_long_is_cancelled_and_tried_again(
     assert event.duration == 300
     assert bench.moments == [0, 301]
     assert "in hang" in caplog.text, "the log shows where the call was"
+
+
+async def test_a_call_that_takes_long_is_told_of_after_a_minute(caplog: pytest.LogCaptureFixture) -> None:
+    bench = Bench(hang, timeout=300)
+    bench.queue.add(A)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(bench.workers.run)
+        await bench.clock.advance(59)
+        assert not caplog.messages
+        await bench.clock.advance(200)
+        assert caplog.messages == ["site: the reconcile of default/a has been going on for 60 s"]
+        tasks.cancel_scope.cancel()
+
+
+async def test_a_request_tells_the_last_error_and_why_its_key_came_back() -> None:
+    bench = Bench(answering(ValueError("no"), RequeueAfter(5), TerminalError("never"), None, None))
+    bench.queue.add(A)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(bench.workers.run)
+        await bench.clock.advance(10)
+        bench.queue.add(A)
+        await settle()
+        bench.queue.add(A)
+        await settle()
+        bench.workers.stop(0)
+    assert [request.last_error for request in bench.requests] == [
+        "",
+        "ValueError('no')",
+        "",
+        "TerminalError('never')",
+        "",
+    ]
+    assert [[str(reason) for reason in request.reasons] for request in bench.requests] == [
+        [],
+        ["retried"],
+        ["requeued"],
+        [],
+        [],
+    ]
+    assert len(bench.history) == 0
+
+
+async def test_while_it_runs_a_task_is_named_after_its_key() -> None:
+    names: list[str] = []
+
+    async def look(request: Request) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        names.append(task.get_name())
+
+    bench = Bench(look)
+    bench.queue.add(A)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(bench.workers.run)
+        await settle()
+        bench.workers.stop(0)
+    assert names == ["site: reconcile of default/a"]
 
 
 async def test_a_cancelled_error_of_the_users_own_does_not_end_the_worker() -> None:
