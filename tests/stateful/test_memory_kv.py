@@ -6,7 +6,7 @@ from dataclasses import replace
 import hypothesis.strategies as st
 import pytest
 from hypothesis import settings
-from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+from hypothesis.stateful import RuleBasedStateMachine, rule
 
 from kinformer.apiserver.storage import (
     CompactedError,
@@ -38,6 +38,7 @@ RANGES = (
     KeyRange("/p/b", "/p/a"),
     KeyRange("/p/b", None),
 )
+STEPS = ("put", "put", "put two", "delete", "compact")
 Content = dict[str, KeyValue]
 Sides = list[tuple[str, KeyValue | None]]
 
@@ -79,7 +80,30 @@ class MvccModel(RuleBasedStateMachine):
     def now(self) -> int:
         return len(self.contents) - 1
 
-    @rule(transaction=transactions(simple | transactions(simple)))
+    @rule(
+        steps=st.lists(st.tuples(st.sampled_from(STEPS), st.integers(0, 11)), min_size=3, max_size=12),
+        several=st.lists(transactions(simple | transactions(simple)), min_size=1, max_size=3),
+    )
+    def go_on(self, steps: list[tuple[str, int]], several: list[Transaction]) -> None:
+        for step, number in steps:
+            key = KEYS[number % 4]
+            match step:
+                case "put":
+                    self.transact(Transaction(then=[Put(key, b"")]))
+                case "delete":
+                    self.transact(Transaction(then=[Delete(RANGES[number % len(RANGES)])]))
+                case "put two":
+                    self.transact(Transaction(then=[Put(key, b"1"), Put(KEYS[(number + 1) % 4], b"2")]))
+                case _:
+                    self.compact(self.now + 1 - number)
+        for transaction in several:
+            self.transact(transaction)
+        for revision in range(max(-1, self.now - 6), self.now + 2):
+            for keys in RANGES:
+                self.read(keys, revision)
+                self.watch(keys, revision)
+        self.check()
+
     def transact(self, transaction: Transaction) -> None:
         before = self.contents[-1]
         try:
@@ -127,9 +151,7 @@ class MvccModel(RuleBasedStateMachine):
             return KeyValue(key, value, self.now + 1, self.now + 1, 1)
         return replace(held, value=value, mod_revision=self.now + 1, version=held.version + 1)
 
-    @rule(back=st.integers(-1, 6))
-    def compact(self, back: int) -> None:
-        revision = max(0, self.now - back)
+    def compact(self, revision: int) -> None:
         if revision > self.now:
             with pytest.raises(FutureRevisionError):
                 self.core.compact(revision)
@@ -140,47 +162,40 @@ class MvccModel(RuleBasedStateMachine):
             self.core.compact(revision)
             self.compacted = revision
 
-    @rule(
-        back=st.none() | st.integers(-1, 6),
-        limit=st.integers(0, 3),
-        keys=keys,
-        start=st.sampled_from(["", *KEYS]),
-    )
-    def read(self, back: int | None, limit: int, keys: KeyRange, start: str) -> None:
-        revision = 0 if back is None else max(0, self.now - back)
+    def read(self, keys: KeyRange, revision: int) -> None:
         if revision > self.now or 0 < revision < self.compacted:
             with pytest.raises((CompactedError, FutureRevisionError)):
                 self.core.range(keys, revision=revision)
             return
-        content = self.contents[revision or self.now]
-        wanted = [content[key] for key in sorted(content) if key in keys and key >= start]
-        found = self.core.range(keys.behind(start), revision=revision, limit=limit)
-        assert list(found.items) == wanted[: limit or None]
-        assert found.remaining == len(wanted) - len(found.items)
-        assert found.revision == self.now
-        assert self.core.range(keys.behind(start), revision=revision, count_only=True).count == len(wanted)
-        assert self.core.get(KEYS[0], revision) == content.get(KEYS[0])
+        content = self.contents[revision if revision > 0 else self.now]
+        wanted = tuple(content[key] for key in sorted(content) if key in keys)
+        for limit in (0, 1, 2):
+            found = self.core.range(keys, revision=revision, limit=limit)
+            assert found == ReadResult(wanted[: limit or None], self.now, len(wanted))
+            assert found.remaining == len(wanted) - len(found.items)
+        assert self.core.range(keys, revision=revision, count_only=True).count == len(wanted)
+        if keys.single is not None:
+            assert self.core.get(keys.single, revision) == content.get(keys.single)
 
-    @rule(back=st.integers(-2, 9), most=st.integers(1, 4), keys=keys)
-    def watch(self, back: int, most: int, keys: KeyRange) -> None:
-        start = max(0, self.now - back)
+    def watch(self, keys: KeyRange, start: int) -> None:
         if start < self.compacted:
             with pytest.raises(CompactedError):
-                self.core.changes(keys, start, most)
+                self.core.changes(keys, start, 1)
             return
         wanted = [
             (revision, [side for side in self.changed[revision] if side[0] in keys])
             for revision in range(max(2, start), self.now + 1)
         ]
         wanted = [(revision, sides) for revision, sides in wanted if sides]
-        found, following = self.core.changes(keys, start, most)
-        assert [(change.revision, change.key, change.current) for change in found] == [
-            (revision, *side) for revision, sides in wanted[:most] for side in sides
-        ]
-        assert following == (wanted[most][0] if len(wanted) > most else 0)
+        for most in (1, 3):
+            found, following = self.core.changes(keys, start, most)
+            assert [(change.revision, change.key, change.current) for change in found] == [
+                (revision, *side) for revision, sides in wanted[:most] for side in sides
+            ]
+            assert following == (wanted[most][0] if len(wanted) > most else 0)
 
-    @invariant()
-    def memory_is_bounded_by_live_keys_and_the_log(self) -> None:
+    def check(self) -> None:
+        """Memory is bounded by the live keys and the log."""
         assert self.core.revision == self.core.head == self.now
         assert len(self.core) == self.now + 1 - max(2, self.compacted)
         for key, history in self.core._histories.items():
@@ -229,4 +244,4 @@ def ways(branch: Sequence[Operation]) -> list[list[Put | Delete]]:
 
 
 TestMvcc = MvccModel.TestCase
-TestMvcc.settings = settings(max_examples=30, stateful_step_count=30, deadline=None)
+TestMvcc.settings = settings(max_examples=20, stateful_step_count=5)
