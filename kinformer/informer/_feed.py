@@ -12,7 +12,6 @@ from kinformer.clock import Clock
 from kinformer.hooks import Hooks, ObjectQuarantined
 from kinformer.informer._admission import Admission
 from kinformer.informer._compact_source import CompactSource
-from kinformer.informer._compaction import Compaction
 from kinformer.informer._ingest import Ingest
 from kinformer.informer._listener import Listener
 from kinformer.informer._pace import PacedSource
@@ -38,7 +37,6 @@ class Feed:
         queue: See ``SharedInformer``; so are the other options.
         indexers: Besides the built-in ones.
         admit: Shapes what is kept.
-        pack: Packs what a list brings, as it arrives.
         resync: Called when it is time to look who is due for a resync.
         check_snapshots: For the reflector.
         definitions: For the reflector.
@@ -56,7 +54,6 @@ class Feed:
         queue: Literal["delta", "in-order"],
         indexers: Mapping[str, Indexer],
         admit: Admission,
-        pack: Compaction | None,
         resync: Callable[[], None],
         check_snapshots: bool,
         definitions: Source | None,
@@ -73,8 +70,7 @@ class Feed:
         self.pump: Final = Pump(self._queue, self._writer, listeners, admit=admit, name=name, clock=clock)
         # The reflector has rules of its own for what is tried again; a client that retries too would break its budget.
         source = source.without_retries() if isinstance(source, ResourceClient) else source
-        snapshots = source if pack is None else CompactSource(source, pack)
-        self._source = PacedSource(snapshots, self.pump.wait_room)
+        self._source = PacedSource(CompactSource(source, admit.shorten), self.pump.wait_room)
         self._ingest = Ingest(self._queue, admit=admit, changed=self.pump.wake, resync=resync)
         self._make_reflector = partial(
             Reflector,

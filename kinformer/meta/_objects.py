@@ -68,7 +68,7 @@ class Record(msgspec.Struct, frozen=True, gc=False):
 
 
 Pack: TypeAlias = Callable[[Record], Record]
-"""Gives the same record with its bytes packed; one that is packed already stays as it is."""
+"""Gives a record of the same object that has fewer bytes; one that is packed already stays as it is."""
 
 
 class Object:

@@ -109,3 +109,27 @@ def test_what_came_compressed_and_needs_no_change_stays_as_it_is() -> None:
     found = packed(record())
     assert admit(found, pack=packed)[0] is found
     assert admit(packed(record(managed=True)), pack=packed)[0] != found
+
+
+def shorten(found: Record, *, prune: Prune | None = MANAGED_FIELDS, pack: Pack | None = None) -> Record:
+    def refuse(content: dict[str, Any]) -> None:
+        raise AssertionError("nothing of the user's is called")
+
+    return Admission("pods", prune=prune, transform=refuse, hooks=Quarantine(), pack=pack).shorten(found)
+
+
+def test_what_is_listed_is_shortened_by_what_may_be_done_twice() -> None:
+    assert shorten(record(managed=True)).raw == record().raw
+    short = shorten(record(managed=True), pack=packed)
+    assert short.packing is not None
+    assert short.raw == record().raw
+    assert shorten(short, pack=packed) is short
+
+
+def test_a_prune_of_the_users_is_not_called_before_its_time() -> None:
+    def refuse(raw: bytes) -> bytes:
+        raise AssertionError("it may mind being called twice")
+
+    for prune in (refuse, None):
+        found = record(managed=True)
+        assert shorten(found, prune=prune) is found
