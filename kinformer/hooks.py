@@ -34,6 +34,7 @@ __all__ = [
     "RequestFinished",
     "WarningReceived",
     "WatchListDelayed",
+    "WriteUnseen",
 ]
 
 
@@ -229,6 +230,15 @@ class LoopBlocked(msgspec.Struct, frozen=True):
     """Real seconds, to within the limit from which on it is noticed."""
 
 
+class WriteUnseen(msgspec.Struct, frozen=True):
+    """A cache has not shown a controller's own write for so long that it is read as it is from now on."""
+
+    controller: str
+    resource: str
+    key: ObjectKey
+    waited: float
+
+
 class Hooks(Protocol):
     """The calls that the rooms make; see the record of each for what it means."""
 
@@ -250,6 +260,7 @@ class Hooks(Protocol):
     def reconcile_finished(self, event: ReconcileFinished, /) -> None: ...
     def leadership_changed(self, event: LeadershipChanged, /) -> None: ...
     def loop_blocked(self, event: LoopBlocked, /) -> None: ...
+    def write_unseen(self, event: WriteUnseen, /) -> None: ...
 
 
 class NoHooks:
@@ -275,3 +286,4 @@ class NoHooks:
     def reconcile_finished(self, event: ReconcileFinished, /) -> None: ...
     def leadership_changed(self, event: LeadershipChanged, /) -> None: ...
     def loop_blocked(self, event: LoopBlocked, /) -> None: ...
+    def write_unseen(self, event: WriteUnseen, /) -> None: ...

@@ -52,6 +52,7 @@ DRIVEN = {
     "test_meter": ["workqueue._meter.Meter"],
     "test_namespaces": ["apiserver.loops._namespaces.NamespaceLedger"],
     "test_objects": ["meta._frozen.FrozenDict", "meta._frozen.FrozenList", "meta._objects.Object"],
+    "test_own_writes": ["controller._overlay.OverlayStore", "controller._own_writes.OwnWrites"],
     "test_owners": ["apiserver.loops._owners.OwnerGraph"],
     "test_pace": ["client._pace.Pace"],
     "test_priority_ready": ["workqueue._priority_ready.PriorityReady"],

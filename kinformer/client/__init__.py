@@ -4,7 +4,7 @@
 """
 
 from kinformer.client._body import Body
-from kinformer.client._calls import FieldValidation, PatchKind, Propagation
+from kinformer.client._calls import Call, FieldValidation, PatchKind, Propagation
 from kinformer.client._catalog import Catalog, ServedResource
 from kinformer.client._claims import is_deleted
 from kinformer.client._client import Client
@@ -21,12 +21,14 @@ from kinformer.client._reader import ResourceReader
 from kinformer.client._resource import ResourceClient
 from kinformer.client._tls import Certificate, Certificates, Tls
 from kinformer.client._waiting import wait_for
+from kinformer.client._witness import Witness
 
 __all__ = [
     "Anonymous",
     "BasicAuth",
     "BearerToken",
     "Body",
+    "Call",
     "Catalog",
     "Certificate",
     "Certificates",
@@ -48,6 +50,7 @@ __all__ = [
     "ServedResource",
     "Tls",
     "TokenFile",
+    "Witness",
     "is_deleted",
     "load_config",
     "retry_on_conflict",

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager
+from copy import copy
 from datetime import datetime
 from functools import partial
 from random import Random
@@ -16,6 +17,7 @@ from kinformer.client._mapper import Mapper
 from kinformer.client._rate_limit import RateLimit
 from kinformer.client._resource import ResourceClient
 from kinformer.client._target import Target
+from kinformer.client._witness import Witness
 from kinformer.clock import Clock
 from kinformer.errors import ClosedError
 from kinformer.hooks import Hooks, NoHooks
@@ -162,6 +164,22 @@ class Client:
             model: What objects are decoded into: ``Object``, or a type that ``Object.decode`` takes.
         """
         return ResourceClient(self._http, Target(resource), model)
+
+    def witnessed(self, witness: Witness) -> "Client":
+        """This client, once it is entered, with somebody who hears of all that it writes, and may object.
+
+        It shares the connections, and ends with this one; it is not entered by itself.
+
+        Raises:
+            RuntimeError: The client is not entered.
+        """
+        from kinformer.client._witnessed import WitnessedHttp
+
+        if not self._is_entered:
+            raise RuntimeError("enter this client before it gets a witness")
+        other = copy(self)
+        other._http = WitnessedHttp(self._http, witness)  # noqa: SLF001 -- a copy of ours
+        return other
 
     async def request(
         self,

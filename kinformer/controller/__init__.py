@@ -1,6 +1,7 @@
 """Make the world match the spec: sources, workers, a manager, and what reconcilers need at hand."""
 
 from kinformer.controller._conditions import get_condition, set_condition
+from kinformer.controller._consistency import Consistency
 from kinformer.controller._controller import Controller, Written
 from kinformer.controller._election import LeaderElection
 from kinformer.controller._finalizers import FinalizerClient, add_finalizer, remove_finalizer
@@ -25,6 +26,7 @@ from kinformer.controller._worker import Item
 __all__ = [
     "Cache",
     "Cause",
+    "Consistency",
     "Controller",
     "Events",
     "FinalizerClient",

@@ -3,8 +3,9 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Final, Self, TypeVar
+from typing import Final, Self, TypeVar, get_args
 
+from kinformer.controller._consistency import Consistency
 from kinformer.controller._reconcile import Reconciler
 from kinformer.controller._sources import (
     EventSource,
@@ -53,8 +54,8 @@ class Controller:
     read from caches (``reads``), and what is written (``writes``). Each returns the controller, so that they chain. A
     controller holds no state of a run: that is made anew each time a manager runs.
 
-    Reads go to a cache, which may be behind the controller's own last write; the event of that write brings the key
-    back. Write so that doing it twice does no harm, best with ``apply``.
+    Reads go to a cache, which shows what this controller has written, and may be behind what others have; the event of
+    that brings the key back. Write so that doing it twice does no harm, best with ``apply``.
 
     Args:
         name: Names the controller in logs and metrics; unique in a manager.
@@ -65,6 +66,7 @@ class Controller:
             key after 50 failures in a row until something happens to it (``workqueue.controller_default``).
         timeout: Seconds for one call, after which it is cancelled and counts as failed; infinity for no limit. The log
             warns of a call that takes longer than a minute.
+        consistency: How the caches are read after the controller's own writes; see ``Consistency``.
 
     Raises:
         TypeError: The reconciler is no function.
@@ -79,6 +81,7 @@ class Controller:
         workers: int = 4,
         limiter: Limiter[Item] | None = None,
         timeout: float = 300.0,
+        consistency: Consistency = "overlay",
     ) -> None:
         if not name:
             raise ValueError("a controller needs a name, for logs and metrics")
@@ -88,10 +91,15 @@ class Controller:
             raise ValueError(
                 f"controller {name}: timeout={timeout} must be more than 0; math.inf means no limit"
             )
+        if consistency not in get_args(Consistency):
+            raise ValueError(
+                f"controller {name}: consistency={consistency!r} must be one of {', '.join(get_args(Consistency))}"
+            )
         self.name: Final = name
         self.workers: Final = workers
         self.limiter: Final = limiter
         self.timeout: Final = timeout
+        self.consistency: Final[Consistency] = consistency
         self._reconcile = None if reconcile is None else reconciler_of(reconcile)
         self._watched: Resource | None = None
         self._sources: list[Callable[[Resource], EventSource]] = []

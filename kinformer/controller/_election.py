@@ -38,6 +38,8 @@ class LeaderElection:
         lease_duration: Whole seconds for which others wait after each renewal that they see.
         renew_deadline: Seconds without a renewal after which the leader stops.
         retry_period: Seconds between two renewals, and at least those between two looks of who stands by.
+        is_fenced: Whether a manager's reconcilers make sure, right before each write through ``request.client``, that the
+            lease is still theirs, and fail otherwise. It counts where a machine or an event loop stood still.
 
     Raises:
         ValueError: A duration is out of order, or the name is empty.
@@ -52,6 +54,7 @@ class LeaderElection:
         lease_duration: int = 15,
         renew_deadline: float = 10.0,
         retry_period: float = 2.0,
+        is_fenced: bool = True,
     ) -> None:
         if not name:
             raise ValueError("an election needs a name: that of the Lease that all replicas share")
@@ -77,6 +80,7 @@ class LeaderElection:
         self.lease_duration: Final = int(lease_duration)
         self.renew_deadline: Final = float(renew_deadline)
         self.retry_period: Final = float(retry_period)
+        self.is_fenced: Final = is_fenced
 
     def lead(
         self,

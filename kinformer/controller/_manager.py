@@ -13,6 +13,7 @@ from kinformer.client import Client
 from kinformer.clock import Clock
 from kinformer.controller._controller import Controller
 from kinformer.controller._election import LeaderElection
+from kinformer.controller._leadership import Leadership
 from kinformer.controller._runner import ControllerRunner, Reach
 from kinformer.controller._watchdog import Watchdog
 from kinformer.controller._worker import Item
@@ -189,10 +190,10 @@ class Manager:
         finally:
             self._runners, self._candidacy = [], None
 
-    async def _work(self, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
+    async def _work(self, task_status: TaskStatus[None], fence: Leadership | None = None) -> None:
         async with open_task_group() as tasks:
             for runner in self._runners:
-                tasks.start_soon(runner.work)
+                tasks.start_soon(runner.work, fence)
             for runner in self._runners:
                 await runner.wait_settled()
             task_status.started()
@@ -210,6 +211,6 @@ class Manager:
             if self._is_stopping:
                 return
             leading = election.lead(client, clock=self._clock, random=self._random, hooks=self._hooks)
-            async with leading:
+            async with leading as leadership:
                 self._candidacy = None  # from now on a stop is graceful
-                await self._work()
+                await self._work(anyio.TASK_STATUS_IGNORED, leadership if election.is_fenced else None)

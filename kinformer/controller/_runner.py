@@ -5,15 +5,16 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from random import Random
-from typing import Final
+from typing import Final, NamedTuple
 
 import anyio
 
 from kinformer.client import Client
 from kinformer.clock import Clock
+from kinformer.controller._consistency import Fence, WriteLog
 from kinformer.controller._controller import Controller
 from kinformer.controller._history import History, Reason, reason_of
-from kinformer.controller._reconcile import Request
+from kinformer.controller._reconcile import Cache, Request
 from kinformer.controller._sources import EventSource, priority_of
 from kinformer.controller._triggers import Events, cluster_of
 from kinformer.controller._worker import Item, Workers
@@ -41,6 +42,14 @@ class Reach:
 
     client: Client
     informers: InformerFactory
+
+
+class _Sight(NamedTuple):
+    """A cluster as reconcilers have it: a client whose writes are known, and caches that show them."""
+
+    client: Client
+    log: WriteLog
+    caches: Mapping[Resource, Cache]
 
 
 class ControllerRunner:
@@ -71,6 +80,9 @@ class ControllerRunner:
     ) -> None:
         self._declared = controller.declaration()
         self._clusters = clusters
+        self._hooks = hooks
+        self._consistency = controller.consistency
+        self._sights: dict[str, _Sight] = {}
         self._clock = clock
         self._caches: dict[str, dict[Resource, SharedInformer[Object]]] = {}
         self._registrations: list[Registration] = []
@@ -147,10 +159,16 @@ class ControllerRunner:
         self._syncing = None
         self._filled.set()
 
-    async def work(self) -> None:
-        """Reconcile until stopped, once the caches are filled; cancellation cancels the reconciles that run."""
+    async def work(self, fence: Fence | None = None) -> None:
+        """Reconcile until stopped, once the caches are filled; cancellation cancels the reconciles that run.
+
+        Args:
+            fence: Asked right before each write of a reconciler.
+        """
         try:
             await self._filled.wait()
+            for sight in self._sights.values():
+                sight.log.fence = fence
             if not self._is_stopping:
                 async with open_task_group() as events:
                     async with anyio.create_task_group() as tasks:
@@ -176,10 +194,16 @@ class ControllerRunner:
 
     def _open(self, cluster: str, reach: Reach, resources: ExitStack) -> None:
         caches = self._caches[cluster] = {}
+        log = WriteLog(self.name, self._consistency, fence=None, clock=self._clock, hooks=self._hooks)
+        seen: dict[Resource, Cache] = {}
         for resource, scope in self._declared.scopes.items():
-            caches[resource] = resources.enter_context(
+            informer = caches[resource] = resources.enter_context(
                 reach.informers.acquire(resource, namespaces=scope.namespaces, labels=scope.labels)
             )
+            seen[resource] = log.cover(informer, scope)
+        for informer, registration in log.listen():
+            resources.callback(informer.remove_handler, registration)
+        self._sights[cluster] = _Sight(reach.client.witnessed(log), log, seen)
         for source in self._declared.sources:
             informer = caches[source.resource]
             registration = informer.add_handler(self._enqueuer(cluster, source), name=self.name)
@@ -233,14 +257,15 @@ class ControllerRunner:
             logger.warning("%s: still waits for %s", self.name, what, extra={"controller": self.name})
 
     def _request(self, item: Item, attempt: int) -> Request:
+        sight = self._sights[item.cluster]
         return Request(
             item.cluster,
             item.key,
-            self._clusters[item.cluster].client,
+            sight.client,
             attempt,
             self._history.last_error(item),
             self._history.take(item),
-            self._caches[item.cluster],
+            sight.caches,
         )
 
 

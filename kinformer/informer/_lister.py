@@ -118,6 +118,17 @@ class Lister(Generic[T]):
             hooks=self._hooks,
         )
 
+    def over(self, store: Store) -> "Lister[T]":
+        """A lister like this one, of another store."""
+        return Lister(
+            store,
+            self._views,
+            resource=self.resource,
+            name=self._name,
+            is_synced=self._is_synced,
+            hooks=self._hooks,
+        )
+
     def __len__(self) -> int:
         return len(self._content)
 

@@ -137,8 +137,8 @@ async def test_several_clusters_are_told_apart() -> None:
             await tasks.start(manager.run)
             await east.until(lambda: len(diary.requests) == 2)
             manager.stop()
-        clients = {request.cluster: request.client for request in diary.requests}
-        assert clients == {"east": east.client, "west": west.client}
+        mappers = {request.cluster: request.client.mapper for request in diary.requests}
+        assert mappers == {"east": east.client.mapper, "west": west.client.mapper}
     assert diary.keys == ["default/a", "default/a"]
 
 
