@@ -3,6 +3,8 @@
 from collections.abc import Callable, Mapping
 from typing import Final, TypeAlias
 
+import msgspec
+
 from kinformer.meta import ObjectKey, Record
 from kinformer.store._indexer import Index, Indexer, Values
 
@@ -10,6 +12,16 @@ __all__ = ["Content", "IndexFailure"]
 
 IndexFailure: TypeAlias = Callable[[str, Record, Exception], None]
 """Told the index, the record and the error when an index function raises."""
+
+
+class Places(msgspec.Struct, frozen=True, gc=False):
+    """What one key is found under, by each index in turn.
+
+    Not the tuple itself: a dict of tuples is one that the collector looks through, each time it looks at everything,
+    and 100,000 of them took it as long as all the rest.
+    """
+
+    each: tuple[Values, ...]
 
 
 class Content:
@@ -32,7 +44,7 @@ class Content:
         self._failed: Final = failed
         self.indexes: Final[dict[str, Index]] = {}
         self.records: Final[dict[ObjectKey, Record]] = {}
-        self.values: Final[dict[ObjectKey, tuple[Values, ...]]] = {}
+        self.values: Final[dict[ObjectKey, Places]] = {}
         self.size = 0
 
     def empty_copy(self) -> "Content":
@@ -46,9 +58,9 @@ class Content:
         added = {name: Index(function) for name, function in indexers.items()}
         values = {key: self._ask(added, record) for key, record in self.records.items()}
         for key, found in values.items():
-            for index, new in zip(added.values(), found, strict=True):
+            for index, new in zip(added.values(), found.each, strict=True):
                 index.move(key, (), new)
-            self.values[key] += found
+            self.values[key] = Places(self.values[key].each + found.each)
         self.indexes.update(added)
 
     def put(self, record: Record) -> Record | None:
@@ -64,31 +76,31 @@ class Content:
         record = self.records.pop(key, None)
         if record is not None:
             self.size -= len(record.held)
-            for index, old in zip(self.indexes.values(), self.values.pop(key), strict=True):
+            for index, old in zip(self.indexes.values(), self.values.pop(key).each, strict=True):
                 index.move(key, old, ())
         return record
 
-    def _enter(self, record: Record, values: tuple[Values, ...]) -> Record | None:
+    def _enter(self, record: Record, values: Places) -> Record | None:
         key = record.key
         before = self.records.get(key)
         self.records[key] = record
         self.size += len(record.held)
         if before is None:
             self.values[key] = values
-            for index, new in zip(self.indexes.values(), values, strict=True):
+            for index, new in zip(self.indexes.values(), values.each, strict=True):
                 index.move(key, (), new)
             return None
         self.size -= len(before.held)
         known = self.values[key]
         if values != known:
             self.values[key] = values
-            for index, old, new in zip(self.indexes.values(), known, values, strict=True):
+            for index, old, new in zip(self.indexes.values(), known.each, values.each, strict=True):
                 if old != new:
                     index.move(key, old, new)
         return before
 
-    def _ask(self, indexes: Mapping[str, Index], record: Record) -> tuple[Values, ...]:
-        return tuple([self._values(name, index, record) for name, index in indexes.items()])
+    def _ask(self, indexes: Mapping[str, Index], record: Record) -> Places:
+        return Places(tuple([self._values(name, index, record) for name, index in indexes.items()]))
 
     def _values(self, name: str, index: Index, record: Record) -> Values:
         try:

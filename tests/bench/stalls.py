@@ -163,6 +163,7 @@ async def _list_twice(size: int) -> tuple[float, float]:
 
     informer.add_handler(handler)
     gc.collect()
+    gc.freeze()  # what the interpreter and the imports hold is no concern of a cache
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(ticker.run)
         tasks.start_soon(informer.run)
@@ -170,6 +171,7 @@ async def _list_twice(size: int) -> tuple[float, float]:
         fleet.expired.set()
         again = await stall_until(size + size // 100)
         tasks.cancel_scope.cancel()
+    gc.unfreeze()
     return first, again
 
 
@@ -198,7 +200,7 @@ async def _follow(
     """The lag at p99.9 of a ticker, while a cache that holds so many follows a stream."""
     fleet, ticker, keeper = Fleet(count, flows=True), Ticker(), Keeper()
     gc.collect()
-    gc.freeze()  # what the interpreter and the imports hold is no concern of a cache
+    gc.freeze()
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(cache, fleet, keeper)
         while keeper.count <= count:

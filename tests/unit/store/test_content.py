@@ -1,10 +1,12 @@
 """Records with their indexes: what is found where, and what is left when a function fails."""
 
+import gc
+
 import pytest
 
 from kinformer.meta import Record
 from kinformer.store import by_namespace
-from kinformer.store._content import Content
+from kinformer.store._content import Content, Places
 from tests.unit.store.stage import by_app, key, record
 
 
@@ -34,6 +36,14 @@ def test_what_is_removed_is_found_nowhere() -> None:
     assert (made.records, made.values, found(made, "app"), found(made, "namespace")) == ({}, {}, {}, {})
 
 
+def test_the_collector_has_none_of_what_grows_with_the_records_to_look_through() -> None:
+    made = content(*(record(f"n{number}", app=f"app-{number}+web") for number in range(20)))
+    assert not gc.is_tracked(made.records)
+    assert not gc.is_tracked(made.values)
+    for index in made.indexes.values():
+        assert not any(map(gc.is_tracked, index.keys.values()))
+
+
 def test_it_knows_how_long_its_json_is() -> None:
     short, long = record("a"), record("a", "2", spec=10**9)
     made = content(short, record("b"))
@@ -59,7 +69,7 @@ def test_an_index_function_that_raises_on_what_is_there_adds_no_index() -> None:
     with pytest.raises(ValueError, match="no such app"):
         made.add_indexers({"namespace": by_namespace, "app": by_app})
     assert made.indexes == {}
-    assert made.values == {key("a"): (), key("b"): ()}
+    assert made.values == {key("a"): Places(()), key("b"): Places(())}
 
 
 def test_a_record_is_adopted_under_the_values_that_it_has_without_asking_again() -> None:
