@@ -143,9 +143,8 @@ class Coalesced:
     def begin(self, content: MappingProxyType[ObjectKey, Record], since: float) -> None:
         """Take an initial add for each of these records, before any change."""
         self._since = self._since if self._content else since
-        self._content.update(
-            content.copy()
-        )  # two dicts are merged several times as fast as a dict and a view
+        # Two dicts are merged several times as fast as a dict and a view of one.
+        self._content.update(content.copy())
         self._order.extend(content)
 
     def offer(self, waiting: Sequence[Waiting]) -> None:
