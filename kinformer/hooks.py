@@ -124,7 +124,7 @@ class HandlerLagging(msgspec.Struct, frozen=True):
     handler: str
     backlog: int
     duration: float
-    """How long its last call took."""
+    """How long its last call took, or its present one has taken so far."""
 
 
 class KeyAdded(msgspec.Struct, frozen=True, gc=False):

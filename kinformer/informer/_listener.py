@@ -76,6 +76,7 @@ class Listener(Generic[T_co]):
         self._hooks = hooks
         self._unsynced_sources = sources
         self._is_telling = False
+        self._called_at = 0.0
         self._is_closed = False
         self._is_lagging = False
         self._woken = anyio.Event()
@@ -165,12 +166,12 @@ class Listener(Generic[T_co]):
             if not self._backlog:  # the handler may have removed itself, which empties it
                 return
             self._is_telling = True
-            started = self._clock.monotonic()
+            self._called_at = self._clock.monotonic()
             await self._tell(self._backlog.pop())
             ended = self._clock.monotonic()
             self._is_telling = False
             self._settle()
-            self._watch_lag(ended - started)
+            self._watch_lag("its last call took", ended - self._called_at)
             if ended >= end:
                 return
 
@@ -206,6 +207,8 @@ class Listener(Generic[T_co]):
     def _grown(self) -> None:
         self.high_water = max(self.high_water, len(self._backlog))
         self._woken.set()
+        if self._is_telling:  # a call that never ends is to be heard of as well
+            self._watch_lag("its present call has taken", self._clock.monotonic() - self._called_at)
 
     def _settle(self) -> None:
         if (
@@ -217,7 +220,7 @@ class Listener(Generic[T_co]):
             self.is_synced = True
             self._settled.set()
 
-    def _watch_lag(self, duration: float) -> None:
+    def _watch_lag(self, what: str, duration: float) -> None:
         """Warn once for each time that the backlog grows out of hand; it must halve before the next warning."""
         backlog = len(self._backlog)
         if backlog <= _LAGGING // 2:
@@ -225,10 +228,11 @@ class Listener(Generic[T_co]):
         elif backlog > _LAGGING and duration >= _SLOW and not self._is_lagging:
             self._is_lagging = True
             _log.warning(
-                "%s: handler %s is slow: %d notifications wait, its last call took %.3f s",
+                "%s: handler %s is slow: %d notifications wait, %s %.3f s",
                 self._informer,
                 self.name,
                 backlog,
+                what,
                 duration,
             )
             self._hooks.handler_lagging(HandlerLagging(self._informer, self.name, backlog, duration))

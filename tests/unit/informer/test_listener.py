@@ -194,6 +194,28 @@ async def test_a_lagging_handler_is_named_once_until_it_has_caught_up(
     assert caplog.text.count("is slow") == 2
 
 
+async def test_a_handler_that_hangs_is_named_while_it_hangs(caplog: pytest.LogCaptureFixture) -> None:
+    async def hang(told: Notification[Object]) -> None:
+        await anyio.sleep_forever()
+
+    bench = Bench(hang)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(bench.listener.run)
+        bench.offer("first")
+        await settle()
+        bench.offer(*map(str, range(1024)))
+        await bench.clock.advance(0.2)
+        assert bench.hooks.events == []
+        with caplog.at_level(logging.WARNING, "kinformer.informer"):
+            for name in ("one too many", "and another"):
+                bench.offer(name)
+        tasks.cancel_scope.cancel()
+    [event] = bench.hooks.events
+    assert isinstance(event, HandlerLagging)
+    assert (event.handler, event.backlog, event.duration) == ("h", 1025, 0.2)
+    assert "handler h is slow: 1025 notifications wait, its present call has taken 0.200 s" in caplog.text
+
+
 async def test_many_that_wait_for_a_quick_handler_are_no_lag() -> None:
     bench = Bench(lambda told: None)
     bench.offer(*(str(number) for number in range(2000)))

@@ -163,6 +163,23 @@ async def test_a_relist_of_one_replaces_only_its_part(queue: str) -> None:
         bench.informer.close()
 
 
+@pytest.mark.parametrize("coalesce", [False, True])
+async def test_a_late_handler_hears_of_them_all_and_then_of_every_change(coalesce: bool) -> None:
+    bench = Bench(
+        a=[[*snapshot(9, of("a", "x", 1)), 1.0, modified(of("a", "x", 11)), HOLD]],
+        b=[[*snapshot(9, of("b", "y", 2)), 1.0, deleted(of("b", "y", 12)), HOLD]],
+    )
+    async with anyio.create_task_group() as tasks:
+        await tasks.start(bench.informer.run)
+        registration = bench.informer.add_handler(bench.log, coalesce=coalesce)
+        assert (registration.is_synced, registration.backlog) == (False, 2)
+        await registration.wait_synced()
+        assert bench.log.take() == ["add x(1) initially", "add y(2) initially"]
+        await bench.clock.advance(1)
+        assert bench.log.take() == ["update x(1) to x(11)", "delete y(12)"]
+        bench.informer.close()
+
+
 async def test_one_that_is_forbidden_says_so_and_stops_no_other() -> None:
     bench = Bench(
         a=[[*snapshot(9, of("a", "x", 1)), 1.0, modified(of("a", "x", 10)), HOLD]],
