@@ -64,6 +64,7 @@ DRIVEN = {
     "test_relist": ["store._content.Content", "store._relist.Relist"],
     "test_report": ["reflector._report.Report"],
     "test_resync_plan": ["informer._resync.ResyncPlan"],
+    "test_shutdown": ["controller._runnables.Shutdown"],
     "test_sightings": ["reflector._sightings.Sightings"],
     "test_silence": ["reflector._silence.Silence"],
     "test_stage": ["cli._stage.PlainStage"],

@@ -17,6 +17,7 @@ from kinformer.controller._predicates import (
 )
 from kinformer.controller._reconcile import Cache, Reconciler, Request, RequeueAfter
 from kinformer.controller._run import run, serve
+from kinformer.controller._runnables import Runnable
 from kinformer.controller._signals import Signals
 from kinformer.controller._sources import KeyMap, Predicate
 from kinformer.controller._threads import PlainReconciler
@@ -41,6 +42,7 @@ __all__ = [
     "Reconciler",
     "Request",
     "RequeueAfter",
+    "Runnable",
     "Signals",
     "Trigger",
     "Written",

@@ -1,7 +1,8 @@
-"""Manager: clients, informers and controllers, started in order and stopped in reverse."""
+"""Manager: servers, clients, informers, controllers and others, started in order and stopped in reverse."""
 
+import logging
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, ExitStack
 from random import Random
 from typing import Final
@@ -14,6 +15,7 @@ from kinformer.clock import Clock
 from kinformer.controller._controller import Controller
 from kinformer.controller._election import LeaderElection
 from kinformer.controller._leadership import Leadership
+from kinformer.controller._runnables import Group, Runnable, Shutdown
 from kinformer.controller._runner import ControllerRunner, Reach
 from kinformer.controller._watchdog import Watchdog
 from kinformer.controller._worker import Item
@@ -24,6 +26,8 @@ from kinformer.tasks import open_task_group
 from kinformer.workqueue import Snapshot
 
 __all__ = ["Manager"]
+
+logger = logging.getLogger("kinformer.controller")
 
 _WARM_UP: Final = 60.0
 """How long a replica waits for all of its caches before it stands for election with those that it has."""
@@ -38,7 +42,11 @@ class Manager:
             They are used as they are: whoever made them closes them. None: a ``Client()`` is made for each run.
         election: How one of several replicas becomes the one that reconciles; None: this one does. Who stands by has
             its caches and queues filled already, so it takes over without a list. The Lease is in the first cluster.
-        grace: Seconds that running reconciles get to finish when a stop is asked, before they are cancelled.
+        servers: What starts before all else, and stops after it, such as whatever answers probes.
+        others: What runs in each replica, from when the caches begin to fill.
+        leading: What runs beside the workers, so with an election in the leader only.
+        grace: Seconds that all of them get to finish when a stop is asked, reconciles first, before they are cancelled;
+            ``was_cut`` tells what was.
         loop_limit: Seconds for which the event loop may stand still before the log names the reconcile that holds it up
             (``Watchdog``); infinity: nobody watches. On a clock other than the machine's nobody does either.
         clock: The time; all parts go by it.
@@ -55,6 +63,9 @@ class Manager:
         *controllers: Controller,
         clients: Client | Mapping[str, Client] | None = None,
         election: LeaderElection | None = None,
+        servers: Iterable[Runnable] = (),
+        others: Iterable[Runnable] = (),
+        leading: Iterable[Runnable] = (),
         grace: float = 30.0,
         loop_limit: float = 1.0,
         clock: Clock | None = None,
@@ -87,6 +98,9 @@ class Manager:
         self._clock = clock or SystemClock()
         self._random = random or Random()  # noqa: S311 -- jitter, no secret
         self._hooks = hooks or NoHooks()
+        self._runnables = (tuple(servers), tuple(others), tuple(leading))
+        self._groups: tuple[Group, ...] = ()
+        self._shutdown = Shutdown(grace)
         self._runners: list[ControllerRunner] = []
         self._candidacy: anyio.CancelScope | None = None  # while we stand by
         self._is_running = False
@@ -107,17 +121,28 @@ class Manager:
         """What each controller's queue holds, by the controller's name: waiting, running, delayed and parked keys; empty when none runs."""
         return {runner.name: runner.queue for runner in self._runners}
 
+    @property
+    def was_cut(self) -> tuple[str, ...]:
+        """What the last run had to cancel at its end, since the grace was over: reconciles with their keys, and others by name."""
+        return self._shutdown.was_cut
+
     def stop(self) -> None:
-        """Ask ``run`` to return: no key is taken any more, and running reconciles get their grace.
+        """Ask ``run`` to return: no key is taken any more, and what runs gets the grace to end, in the reverse order of its start.
 
         May be called before ``run``, which then returns at once, and more than once. From another thread, use the
         loop's ``call_soon_threadsafe``.
         """
         self._is_stopping = True
+        if not self._is_running:
+            return
+        now = self._clock.monotonic()
+        self._shutdown.begin(now)
+        for group in self._groups:
+            group.stop()
         if self._candidacy is not None:
             self._candidacy.cancel()
         for runner in self._runners:
-            runner.stop(self._grace)
+            runner.stop(self._shutdown.left(now))
 
     async def run(
         self, *, client: Client | None = None, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED
@@ -150,6 +175,8 @@ class Manager:
                 await self._run(await self._opened(client, resources), task_status)
         finally:
             self._is_running = self._is_stopping = False
+            self._groups = ()
+        self._report()
 
     async def _opened(self, client: Client | None, resources: AsyncExitStack) -> Mapping[str, Client]:
         if self._clients is not None:
@@ -159,14 +186,26 @@ class Manager:
             client = await resources.enter_async_context(made)
         return {"": client}
 
+    def _report(self) -> None:
+        spent = self._shutdown.spent(self._clock.monotonic())
+        if self.was_cut:
+            logger.warning("stopped after %.1f s; this was cut short: %s", spent, ", ".join(self.was_cut))
+        else:
+            logger.info("stopped in %.1f s", spent)
+
     async def _run(self, clients: Mapping[str, Client], task_status: TaskStatus[None]) -> None:
-        async with open_task_group() as informers:
+        self._shutdown = Shutdown(self._grace)
+        self._groups = servers, others, _ = tuple(Group(each, clock=self._clock) for each in self._runnables)
+        if self._is_stopping:
+            self.stop()
+        async with servers.running(self._shutdown), open_task_group() as informers:
             clusters: dict[str, Reach] = {}
             for name, client in clients.items():
                 factory = InformerFactory(client, clock=self._clock, random=self._random, hooks=self._hooks)
                 clusters[name] = Reach(client, factory)
                 informers.start_soon(factory.run)
-            await self._run_controllers(clusters, task_status)
+            async with others.running(self._shutdown):
+                await self._run_controllers(clusters, task_status)
             informers.cancel_scope.cancel()
 
     async def _run_controllers(self, clusters: Mapping[str, Reach], task_status: TaskStatus[None]) -> None:
@@ -188,10 +227,12 @@ class Manager:
                     else:
                         await self._stand_for(self._election, clusters, task_status)
         finally:
+            for runner in self._runners:
+                self._shutdown.cut(runner.was_cut)
             self._runners, self._candidacy = [], None
 
     async def _work(self, task_status: TaskStatus[None], fence: Leadership | None = None) -> None:
-        async with open_task_group() as tasks:
+        async with self._groups[-1].running(self._shutdown), open_task_group() as tasks:
             for runner in self._runners:
                 tasks.start_soon(runner.work, fence)
             for runner in self._runners:

@@ -121,6 +121,11 @@ class ControllerRunner:
         """What its queue holds."""
         return self._queue.snapshot()
 
+    @property
+    def was_cut(self) -> tuple[str, ...]:
+        """Whose reconciles were cancelled since the grace was over."""
+        return tuple(f"{self.name}: reconcile of {item}" for item in self._workers.was_cut)
+
     async def wait_filled(self) -> None:
         """Wait until the caches are synced and every object is in the queue, or until the run is over without that."""
         await self._filled.wait()

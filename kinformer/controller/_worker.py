@@ -104,6 +104,8 @@ class Workers:
         self._is_stopping = False
         self._scope: anyio.CancelScope | None = None
         self._deadline: Timer | None = None
+        self.was_cut: tuple[Item, ...] = ()
+        """The keys whose reconciles were cancelled when the grace was over."""
 
     @property
     def running(self) -> Mapping[Item, float]:
@@ -133,6 +135,7 @@ class Workers:
                 self._deadline.cancel()
 
     def _give_up(self, scope: anyio.CancelScope) -> None:
+        self.was_cut = tuple(self._running)
         if self._running:
             logger.warning(
                 "%s: the grace is over, cancelling the reconciles of %s",
