@@ -25,6 +25,8 @@ def serve(command: ApiserverCommand) -> int:
 
 async def _serve(command: ApiserverCommand) -> None:
     with interruptible():
-        async with embedded(port=command.port, kubeconfig=command.write_kubeconfig) as server:
+        async with embedded(
+            port=command.port, kubeconfig=command.write_kubeconfig, etcd=command.etcd
+        ) as server:
             say(f"{server}\nTry: kubectl --kubeconfig {server.kubeconfig} get namespaces\nCtrl-C ends it.\n")
             await anyio.sleep_forever()

@@ -31,11 +31,12 @@ class RunCommand:
 
 @dataclass(frozen=True, slots=True)
 class ApiserverCommand:
-    """``kinformer apiserver``; port 0 means any free one, and no path means a file of our own."""
+    """``kinformer apiserver``; port 0 means any free one, no path means a file of our own, and no etcd means in memory."""
 
     port: int = 0
     write_kubeconfig: Path | None = None
     verbose: bool = False
+    etcd: str = ""
 
 
 Command: TypeAlias = DemoCommand | RunCommand | ApiserverCommand
@@ -76,7 +77,7 @@ examples:
 
 _APISERVER: Final = """\
 Serve an apiserver on the loopback interface until interrupted, and print where its kubeconfig is. It keeps its
-objects in memory: they are gone when it ends.
+objects in memory, and then they are gone when it ends, or in an etcd, which several may share.
 
 Exit codes: 0 interrupted, by Ctrl-C, SIGTERM or SIGHUP; 2 it could not be started, and why.
 """
@@ -86,6 +87,7 @@ examples:
   kinformer apiserver --port 8001
   kinformer apiserver --write-kubeconfig ./kubeconfig &
   kubectl --kubeconfig ./kubeconfig get namespaces
+  kinformer apiserver --storage etcd://127.0.0.1:2379
 """
 
 
@@ -104,7 +106,7 @@ def parse(arguments: Sequence[str], *, version: str) -> Command:
             return _run(found)
         case "apiserver":
             path = Path(found.write_kubeconfig) if found.write_kubeconfig else None
-            return ApiserverCommand(port=found.port, write_kubeconfig=path, verbose=found.verbose)
+            return ApiserverCommand(found.port, path, found.verbose, found.storage)
         case other:
             raise AssertionError(f"the parser let {other!r} pass")
 
@@ -180,6 +182,13 @@ def _parser(version: str) -> _Parser:
         default="",
         help="where the kubeconfig goes (mode 0600); a file that kinformer did not write is left alone",
     )
+    apiserver.add_argument(
+        "--storage",
+        metavar="WHERE",
+        type=_storage,
+        default="memory",
+        help="memory, which is the default, or etcd://HOST:PORT, without TLS",
+    )
     apiserver.add_argument("-v", "--verbose", action="store_true", help="log each request")
     return parser
 
@@ -188,6 +197,18 @@ def _port(text: str) -> int:
     if not text.isdecimal() or not text.isascii() or int(text) > 65535:
         raise argparse.ArgumentTypeError(f"{text!r} is no port: give a number from 0 to 65535")
     return int(text)
+
+
+def _storage(text: str) -> str:
+    """The address of an etcd; empty for memory."""
+    if text == "memory":
+        return ""
+    host, colon, port = text.removeprefix("etcd://").rpartition(":")
+    if not text.startswith("etcd://") or not (host and colon and port.isdecimal()):
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is no storage: give memory, or etcd://HOST:PORT as in etcd://127.0.0.1:2379"
+        )
+    return f"{host}:{port}"
 
 
 def _namespace(text: str) -> str:

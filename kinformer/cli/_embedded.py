@@ -5,9 +5,13 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
 
 from kinformer.cli._complaint import Complaint
 from kinformer.cli._extras import require
+
+if TYPE_CHECKING:
+    from kinformer.apiserver.storage.etcd import EtcdKV
 
 __all__ = ["Embedded", "embedded"]
 
@@ -24,21 +28,26 @@ class Embedded:
 
 
 @asynccontextmanager
-async def embedded(*, port: int = 0, kubeconfig: Path | None = None) -> AsyncIterator[Embedded]:
+async def embedded(
+    *, port: int = 0, kubeconfig: Path | None = None, etcd: str = ""
+) -> AsyncIterator[Embedded]:
     """Serve until the block ends.
 
     Args:
         port: Where to listen; 0 takes a free port.
         kubeconfig: Which file to write, and to leave behind; ``None`` writes a temporary one.
+        etcd: The address of the etcd that holds the objects; in memory without.
 
     Raises:
-        Complaint: The extra is missing, the port is taken, or the file cannot be written or is somebody else's.
+        Complaint: An extra is missing, the etcd cannot be reached, the port is taken, or the file cannot be written or is
+            somebody else's.
     """
     require("apiserver", "starlette", "uvicorn", "jsonpatch", "yaml")
     from kinformer.apiserver import ApiServer
 
     async with AsyncExitStack() as resources:
-        server = await resources.enter_async_context(ApiServer())
+        storage = await resources.enter_async_context(_etcd(etcd)) if etcd else None
+        server = await resources.enter_async_context(ApiServer(storage=storage))
         try:
             endpoint = await resources.enter_async_context(server.serve(port=port))
             folder = resources.enter_context(TemporaryDirectory(prefix="kinformer-"))
@@ -47,3 +56,17 @@ async def embedded(*, port: int = 0, kubeconfig: Path | None = None) -> AsyncIte
             where = f"{error.filename}: " if error.filename else ""
             raise Complaint(where + (error.strerror or str(error))) from error
         yield Embedded(endpoint.url, path.resolve())
+
+
+@asynccontextmanager
+async def _etcd(endpoint: str) -> "AsyncIterator[EtcdKV]":
+    require("etcd", "grpc", "google")
+    from kinformer.apiserver.storage import UnavailableError
+    from kinformer.apiserver.storage.etcd import EtcdKV
+
+    async with EtcdKV(endpoint) as storage:
+        try:
+            await storage.revision()
+        except UnavailableError as error:
+            raise Complaint(str(error)) from error
+        yield storage

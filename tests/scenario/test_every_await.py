@@ -25,6 +25,7 @@ from tests.scenario.cancelling import (
     connections,
     controllers,
     doubles,
+    etcds,
     pipeline,
     pumps,
     requests,
@@ -75,6 +76,7 @@ STAGES = {
         by="chain",
     ),
     "storages": Stage(("apiserver/storage/",), (storages.memory,)),
+    "etcd": Stage(("apiserver/storage/etcd/",), (etcds.etcds,), by="point"),
     "sockets": Stage(
         ("apiserver/http/_serving",),
         (sockets.a_server_on_a_socket, sockets.a_server_whose_requests_do_not_end),
@@ -95,6 +97,7 @@ STAGES = {
         ("cli/",),
         (
             commands.the_apiserver,
+            commands.the_apiserver_without_its_etcd,
             commands.runs,
             commands.the_website_controller,
             commands.the_scenes_of_the_demo,

@@ -33,6 +33,7 @@ from kinformer.apiserver.http._reviews import REVIEWS
 from kinformer.apiserver.http._watching import Streams
 from kinformer.apiserver.registry import Registry, Served, StatusError, bad_request, method_not_allowed
 from kinformer.apiserver.rest import Target, Verbs
+from kinformer.apiserver.storage import UnavailableError
 from kinformer.clock import Clock
 
 __all__ = ["Application"]
@@ -111,7 +112,11 @@ class Application:
             raise StatusError(503, "ServiceUnavailable", "apiserver is shutting down", retry_after=1)
         limit = _READ_LIMIT if request.method in {"GET", "HEAD"} else _WRITE_LIMIT
         with self._clock.move_on_after(limit) as deadline:
-            reply = await self._route(request)
+            try:
+                reply = await self._route(request)
+            except UnavailableError as error:
+                _log.warning("the storage cannot be reached: %s", error)
+                raise StatusError(503, "ServiceUnavailable", str(error), retry_after=1) from error
         if not deadline.cancelled_caught:
             return reply
         raise StatusError(

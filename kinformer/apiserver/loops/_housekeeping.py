@@ -21,7 +21,7 @@ from kinformer.apiserver.loops._nodes import Node, read_node
 from kinformer.apiserver.loops._owners import OwnerGraph, Scope
 from kinformer.apiserver.registry import Registry, StatusError
 from kinformer.apiserver.rest import DeleteOptions, Target, Verbs, WriteOptions
-from kinformer.apiserver.storage import KV, Batch, CompactedError, KeyRange
+from kinformer.apiserver.storage import KV, Batch, CompactedError, KeyRange, UnavailableError
 from kinformer.clock import Clock
 
 __all__ = ["Housekeeping"]
@@ -141,6 +141,9 @@ class Housekeeping:
                 if error.code not in _OUTDATED:
                     _log.warning("housekeeping could not %s: %s", type(action).__name__, error.message)
                     self._failed.append(action.node)
+            except UnavailableError as error:
+                _log.warning("housekeeping could not %s: %s", type(action).__name__, error)
+                self._failed.append(action.node)
 
     async def _perform(self, action: Action) -> None:
         found = self._registry.locate(action.node.place)

@@ -6,6 +6,7 @@ from kinformer.apiserver.storage._errors import (
     FutureRevisionError,
     StaleError,
     TransactionError,
+    UnavailableError,
 )
 from kinformer.apiserver.storage._keys import KeyRange, KeyValue
 from kinformer.apiserver.storage._memory import MemoryKV
@@ -51,6 +52,7 @@ __all__ = [
     "Transaction",
     "TransactionError",
     "TransactionResult",
+    "UnavailableError",
     "Watch",
     "WatchRequest",
     "WatchResponse",

@@ -136,7 +136,7 @@ class KV(Protocol):
         """Follow the changes of a range, the first being ``from_revision`` or a later one.
 
         A revision in the future is waited for. ``CompactedError`` is raised where the start is no longer kept, on
-        entering or by the first ``__anext__``.
+        entering or by the first ``__anext__``; ``ValueError`` on entering where the range is empty.
         """
 
     def watch_stream(self) -> AbstractAsyncContextManager[WatchStream]:

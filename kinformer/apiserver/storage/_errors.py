@@ -4,12 +4,13 @@ Exception
 ├── CompactedError          the revision is too old
 ├── FutureRevisionError     the revision is yet to come
 ├── StaleError              a key is at another revision than expected
-└── TransactionError        a transaction that can never be carried out
+├── TransactionError        a transaction that can never be carried out
+└── UnavailableError        no answer, or one that is none of these
 """
 
 from kinformer.apiserver.storage._keys import KeyValue
 
-__all__ = ["CompactedError", "FutureRevisionError", "StaleError", "TransactionError"]
+__all__ = ["CompactedError", "FutureRevisionError", "StaleError", "TransactionError", "UnavailableError"]
 
 
 class CompactedError(Exception):
@@ -17,7 +18,7 @@ class CompactedError(Exception):
 
     Attributes:
         revision: What was asked for.
-        compacted: The oldest revision that can still be read.
+        compacted: The oldest revision that can still be read, or one that is older still where the storage does not say.
     """
 
     def __init__(self, revision: int, compacted: int) -> None:
@@ -55,3 +56,7 @@ class StaleError(Exception):
 
 class TransactionError(Exception):
     """A transaction writes a key twice, or is too long; nothing was changed."""
+
+
+class UnavailableError(Exception):
+    """The storage is somewhere else, and cannot be reached or refused; whether anything was changed is not known."""

@@ -118,6 +118,8 @@ class MemoryKV:
     @asynccontextmanager
     async def watch(self, keys: KeyRange, from_revision: int) -> AsyncIterator[MemoryWatch]:
         """Follow the changes of a range; see ``KV.watch``."""
+        if keys.is_empty:
+            raise ValueError(f"keys {keys} hold none: nothing could ever be told")
         if from_revision < self._core.compacted:
             raise CompactedError(from_revision, self._core.compacted)
         with self._open() as (stream, waker):

@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import anyio
+import pytest
 
 from kinformer.cli._apiserver import _serve
 from kinformer.cli._arguments import ApiserverCommand, RunCommand
+from kinformer.cli._complaint import Complaint
 from kinformer.cli._demo import _ROLLOUT, _interruptible_play, _play, _Scene
 from kinformer.cli._run import _run
 from kinformer.cli._website import CRD, WEBSITES, controller
@@ -55,6 +57,18 @@ async def the_apiserver(sweep: Sweep) -> None:
                 tasks.start_soon(until, path.exists, TERMINATE)
                 await _serve(ApiserverCommand(write_kubeconfig=path))
 
+        await sweep.of(serve, held=held)
+
+
+async def the_apiserver_without_its_etcd(sweep: Sweep) -> None:
+    pytest.importorskip("grpc", reason="needs the extra etcd")
+    from kinformer.apiserver.storage.etcd import EtcdKV
+
+    async def serve() -> None:
+        with pytest.raises(Complaint):
+            await _serve(ApiserverCommand(etcd="127.0.0.1:1"))
+
+    async with EtcdKV("127.0.0.1:1"):  # so that gRPC keeps open what it needs for any connection
         await sweep.of(serve, held=held)
 
 

@@ -23,6 +23,9 @@ from kinformer.cli._complaint import Complaint
         ),
         ("apiserver", ApiserverCommand()),
         ("apiserver --port 8001 --write-kubeconfig k", ApiserverCommand(8001, Path("k"))),
+        ("apiserver --storage memory", ApiserverCommand()),
+        ("apiserver --storage etcd://127.0.0.1:2379", ApiserverCommand(etcd="127.0.0.1:2379")),
+        ("apiserver --storage etcd://[::1]:2379", ApiserverCommand(etcd="[::1]:2379")),
     ],
 )
 def test_a_command_line_becomes_a_command(text: str, command: Command) -> None:
@@ -41,6 +44,10 @@ def test_a_command_line_becomes_a_command(text: str, command: Command) -> None:
         ("run a.py --namespace Shop", "'Shop' is no namespace"),
         ("apiserver --port 65536", "'65536' is no port: give a number from 0 to 65535"),
         ("apiserver --port x", "'x' is no port"),
+        ("apiserver --storage disk", "'disk' is no storage: give memory, or etcd://HOST:PORT"),
+        ("apiserver --storage etcd://here", "'etcd://here' is no storage"),
+        ("apiserver --storage etcd://:1", "'etcd://:1' is no storage"),
+        ("apiserver --storage here:1", "'here:1' is no storage"),
     ],
 )
 def test_a_wrong_command_line_is_one_complaint(text: str, complaint: str) -> None:

@@ -14,7 +14,7 @@ from kinformer.apiserver.http import Application
 from kinformer.apiserver.http._bodies import BODY_LIMIT
 from kinformer.apiserver.registry import Registry
 from kinformer.apiserver.rest import Target, Verbs
-from kinformer.apiserver.storage import MemoryKV
+from kinformer.apiserver.storage import MemoryKV, UnavailableError
 from kinformer.clock import Clock
 from kinformer.testing import FakeClock
 from tests.unit.apiserver.http.stage import (
@@ -199,16 +199,17 @@ async def test_reviews_say_yes_and_are_not_stored_r_6() -> None:
 class Broken(Verbs):
     """Verbs that fail in a way that nobody foresaw, or never answer."""
 
-    def __init__(self, clock: Clock, *, hangs: bool = False) -> None:
+    def __init__(self, clock: Clock, *, hangs: bool = False, error: Exception | None = None) -> None:
         self.registry = Registry()
         super().__init__(MemoryKV(), self.registry, clock=clock, random=Random(1))
         self.clock = clock
         self.hangs = hangs
+        self.error = error or LookupError("secret\nplan")
 
     async def get(self, target: Target, *, version: str = "") -> Any:
         if self.hangs:
             await self.clock.sleep(1e6)
-        raise LookupError("secret\nplan")
+        raise self.error
 
 
 async def test_a_bug_is_a_500_without_a_traceback_and_a_log_record(caplog: pytest.LogCaptureFixture) -> None:
@@ -222,6 +223,15 @@ async def test_a_bug_is_a_500_without_a_traceback_and_a_log_record(caplog: pytes
     assert "Traceback" not in reply.text
     said = [record.message for record in caplog.records if record.name == "kinformer.apiserver"]
     assert said == ["request failed", f"GET {CONFIG_MAPS}/a: 500"]
+
+
+async def test_a_storage_that_cannot_be_reached_is_a_503_that_says_so() -> None:
+    verbs = Broken(FakeClock(), error=UnavailableError("etcd at here:1: no leader"))
+    app = Application(verbs, verbs.registry, clock=verbs.clock, random=Random(1))
+    async with client_of(app) as client:
+        reply = await client.get(f"{CONFIG_MAPS}/a")
+    assert (reply.status_code, reply.headers["Retry-After"]) == (503, "1")
+    assert reply.json()["message"] == "etcd at here:1: no leader"
 
 
 async def test_a_request_that_takes_too_long_is_a_504_h_15() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from kinformer.apiserver import ApiServer
 from kinformer.apiserver.registry import StatusError
-from kinformer.apiserver.storage import CompactedError, KeyRange, MemoryKV
+from kinformer.apiserver.storage import CompactedError, KeyRange, MemoryKV, UnavailableError
 from kinformer.testing import AppTransport, FakeClock, settle
 
 CONFIG_MAPS = "/api/v1/namespaces/a/configmaps"
@@ -229,15 +229,22 @@ class Refusing(MemoryKV):
     def __init__(self) -> None:
         super().__init__()
         self.refuses: str = "nothing"
+        self.error: Exception = StatusError(500, "InternalError", "not now")
 
     async def get(self, key: str, *, revision: int = 0) -> Any:
         if key.endswith(self.refuses):
-            raise StatusError(500, "InternalError", "not now")
+            raise self.error
         return await super().get(key, revision=revision)
 
 
-async def test_an_action_that_fails_is_tried_again_after_a_second(caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.parametrize(
+    "error", [StatusError(500, "InternalError", "not now"), UnavailableError("not now")], ids=repr
+)
+async def test_an_action_that_fails_is_tried_again_after_a_second(
+    caplog: pytest.LogCaptureFixture, error: Exception
+) -> None:
     storage, clock = Refusing(), FakeClock()
+    storage.error = error
     async with client_of(storage, clock) as client:
         owner = await create(client, "owner")
         await create(client, "child", owned_by(owner))

@@ -14,7 +14,7 @@ from kinformer.apiserver.storage import (
     Transaction,
     WatchRequest,
 )
-from tests.unit.apiserver.storage.stage import told, until_created
+from tests.unit.apiserver.storage.stage import needs, told, until_created
 
 
 async def test_behaviour_03_a_watch_below_the_compaction_opens_and_then_ends(kv: KV, at: str) -> None:
@@ -33,6 +33,7 @@ async def test_behaviour_03_a_watch_below_the_compaction_opens_and_then_ends(kv:
 async def test_behaviour_04_a_watch_from_a_delete_that_was_just_compacted_is_told_of_it(
     kv: KV, at: str
 ) -> None:
+    await needs(kv, v3_4=36)
     await kv.put(at + "a", b"")
     gone = await kv.delete(at + "a")
     assert gone is not None
@@ -44,6 +45,7 @@ async def test_behaviour_04_a_watch_from_a_delete_that_was_just_compacted_is_tol
 
 
 async def test_behaviour_05_a_watch_of_the_future_holds_up_progress(kv: KV, at: str) -> None:
+    await needs(kv, v3_4=38)
     start = await kv.revision()
     async with kv.watch_stream() as stream:
         for watch_id, revision in ((1, start + 3), (2, 0)):
@@ -66,6 +68,7 @@ async def test_behaviour_05_a_watch_of_the_future_holds_up_progress(kv: KV, at: 
 
 
 async def test_behaviour_06_progress_never_overtakes_events(kv: KV, at: str) -> None:
+    await needs(kv, v3_4=25, v3_5=8)
     start = await kv.revision()
     for _ in range(2500):
         await kv.put(at + "a", b"")

@@ -1,0 +1,72 @@
+"""A real etcd for tests: one that is running already, or one that lives as long as the tests."""
+
+import os
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import pytest
+
+__all__ = ["ENDPOINT", "running_or_skipped"]
+
+ENDPOINT = "KINFORMER_ETCD_ENDPOINT"
+"""The variable that names an etcd to be used instead, as host:port; tests write into it below keys of their own."""
+PATIENCE = 15.0
+
+
+@contextmanager
+def running_or_skipped(folder: Path) -> Iterator[str]:
+    """Where a real etcd listens; without one, or without the extra, the test is skipped."""
+    pytest.importorskip("grpc", reason="needs the extra etcd")
+    if ENDPOINT not in os.environ and shutil.which("etcd") is None:
+        pytest.skip(f"needs etcd on the path, or one that {ENDPOINT} names")
+    with running(folder) as endpoint:
+        yield endpoint
+
+
+@contextmanager
+def running(folder: Path) -> Iterator[str]:
+    """Where it listens, with its data in a folder where it was started for this."""
+    if ENDPOINT in os.environ:
+        yield os.environ[ENDPOINT]
+        return
+    client, peer = (f"127.0.0.1:{port}" for port in free_ports(2))
+    command = [
+        *("etcd", "--name", "kinformer", "--data-dir", str(folder / "etcd")),
+        *("--listen-client-urls", f"http://{client}", "--advertise-client-urls", f"http://{client}"),
+        *("--listen-peer-urls", f"http://{peer}", "--initial-advertise-peer-urls", f"http://{peer}"),
+        *("--initial-cluster", f"kinformer=http://{peer}", "--log-level", "error"),
+    ]
+    with (folder / "etcd.log").open("w") as log, subprocess.Popen(command, stdout=log, stderr=log) as process:
+        try:
+            wait_for(client, process)
+            yield client
+        finally:
+            process.kill()
+
+
+def free_ports(count: int) -> list[int]:
+    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+    ports: list[int] = []
+    for each in sockets:
+        with closing(each):
+            ports.append(each.getsockname()[1])
+    return ports
+
+
+def wait_for(address: str, process: "subprocess.Popen[bytes]") -> None:
+    """Wait until it listens, which it does once it has a leader."""
+    host, _, port = address.partition(":")
+    deadline = time.monotonic() + PATIENCE  # noqa: TID251 -- it lives in real time
+    while time.monotonic() < deadline and process.poll() is None:  # noqa: TID251
+        try:
+            socket.create_connection((host, int(port)), 0.1).close()
+        except OSError:
+            time.sleep(0.02)  # noqa: TID251
+        else:
+            return
+    raise RuntimeError(f"etcd did not come up at {address}; see etcd.log in its folder")
