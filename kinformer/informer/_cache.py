@@ -91,6 +91,7 @@ class Cache:
         pumps += (feed.pump for feed in self._feeds.values())
         self.store: Final[Store] = _union({namespace: feed.store for namespace, feed in self._feeds.items()})
         self._is_filled = False
+        self._is_forgotten = False
         self._tasks: TaskGroup | None = None
         self._has_run = False
         self._is_closed = False
@@ -102,7 +103,15 @@ class Cache:
 
     @property
     def is_filled(self) -> bool:
-        """Whether a complete list of every source is in the store; once true it stays so."""
+        """Whether a complete list of every source is in the store; once true it stays so.
+
+        Raises:
+            ClosedError: It was, and has been forgotten.
+        """
+        if self._is_forgotten:
+            raise ClosedError(
+                f"informer {self.name} has been let go, and nothing of it is left: read it before that"
+            )
         if not self._is_filled:  # each access of a lister asks
             self._is_filled = all(feed.pump.is_filled for feed in self._feeds.values())
         return self._is_filled
@@ -196,6 +205,16 @@ class Cache:
         if self._tasks is not None:
             self._tasks.cancel_scope.cancel()
         self._end()
+
+    def forget(self) -> None:
+        """Let go of all that has been read, once it is closed.
+
+        It would be freed with the cache, which a cancelled task leaves to the garbage collector; and that does not see
+        how much there is, since it does not look at records.
+        """
+        self._is_forgotten = True
+        for feed in self._feeds.values():
+            feed.forget()
 
     async def run(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
         """See ``SharedInformer``."""

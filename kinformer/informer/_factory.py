@@ -81,6 +81,7 @@ class _Held:
             self.views.pop(model)._release()
         if not self.views:
             self.cache.close()
+            self.cache.forget()
 
 
 class InformerFactory:
@@ -150,6 +151,7 @@ class InformerFactory:
 
         It starts when the factory runs, at once if that does already. When the last holder of a view lets go, that
         view ends, with the handlers that were added to it; with the last view the watch ends, and the memory is free.
+        So read it while you hold it; after that a lister raises ``ClosedError``.
         A handler of yours outlives your block if others hold the same view: remove it.
 
         Args:

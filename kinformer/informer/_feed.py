@@ -112,6 +112,10 @@ class Feed:
         """Add indexes at any time; see ``StoreWriter``."""
         self._writer.add_indexers(indexers)
 
+    def forget(self) -> None:
+        """Let go of all that has been read."""
+        self._writer.clear()
+
     async def run(self, check: float) -> None:
         """Run until cancelled; ask who is due for a resync every ``check`` seconds."""
         self._reflector = self._make_reflector(resync=check)

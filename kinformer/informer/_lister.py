@@ -21,7 +21,8 @@ class Lister(Generic[T]):
     What it gives is made for each call. Lists are in no particular order. An object that does not fit the model is
     left out of lists, and the hook ``object_quarantined`` hears of it.
 
-    Every method raises ``NotSyncedError`` before the first list has arrived: an empty answer would be a lie.
+    Every method raises ``NotSyncedError`` before the first list has arrived: an empty answer would be a lie. So it does
+    with ``ClosedError`` after the last holder has let go of an informer that came from a factory.
     """
 
     def __init__(

@@ -55,6 +55,10 @@ class StoreWriter:
         """Remove and give back the record of this key; ``None`` where there is none."""
         return self.store._content.remove(key)
 
+    def clear(self) -> None:
+        """Let go of all records, and tell nobody: what is not held elsewhere is freed at once."""
+        self.store._content = self.store._content.empty_copy()
+
     def apply(self, delta: Delta) -> Difference | None:
         """Do what a delta says, and tell what that changed; ``None`` where it brought nothing new.
 

@@ -1,18 +1,19 @@
 """What an informer holds on to: one record for each object, and nothing of what it has been through."""
 
+import gc
 import weakref
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from random import Random
 from typing import Literal
 
 import anyio
 import pytest
 
-from kinformer.errors import ExpiredError
-from kinformer.informer import Added, Notification, SharedInformer, Updated
-from kinformer.meta import EventType, Object, ObjectList, Record, WatchEvent
-from kinformer.testing import HOLD, FakeClock, modified
+from kinformer.errors import ClosedError, ExpiredError
+from kinformer.informer import Added, InformerFactory, Notification, SharedInformer, Updated
+from kinformer.meta import EventType, Object, ObjectList, Record, Resource, WatchEvent
+from kinformer.testing import HOLD, FakeClock, modified, settle
 from tests.unit.informer.stage import EXPIRED, PODS, MakeBench, pod, snapshot
 
 COUNT = 200
@@ -110,3 +111,48 @@ async def test_a_compact_informer_tells_and_lists_the_same_and_holds_less(make: 
         assert bench.informer.lister.get("default/a") == changed
         bench.informer.close()
     assert told == [Added(plain, is_initial=True), Updated(plain, changed)]
+
+
+class Fleets:
+    """A client that has a fleet for each namespace."""
+
+    def __init__(self) -> None:
+        self.made: list[Fleet] = []
+
+    def resource(self, resource: Resource, /) -> "Fleets":
+        return self
+
+    def where(self, **filters: str | None) -> Fleet:
+        self.made.append(Fleet())
+        return self.made[-1]
+
+
+@contextmanager
+def without_collector() -> Iterator[None]:
+    gc.collect()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
+@pytest.mark.parametrize("namespaces", [(), ("a", "b")], ids=len)
+async def test_what_nobody_holds_any_more_is_freed_without_the_collector(namespaces: tuple[str, ...]) -> None:
+    clock, fleets = FakeClock(), Fleets()
+    factory = InformerFactory(fleets, clock=clock, random=Random(1))
+    async with anyio.create_task_group() as tasks:
+        await tasks.start(factory.run)
+        with without_collector():
+            with factory.acquire(PODS, namespaces=namespaces, resync=10) as pods:
+                pods.add_handler(lambda told: None)
+                await pods.wait_synced()
+                fleets.made[0].expired.set()
+                await clock.advance(60)
+                assert sum(fleet.alive for fleet in fleets.made) >= COUNT * len(fleets.made)
+                lister = pods.lister
+            await settle()
+            assert sum(fleet.alive for fleet in fleets.made) == 0
+            with pytest.raises(ClosedError, match="informer pods has been let go"):
+                lister.list()
+        tasks.cancel_scope.cancel()

@@ -114,3 +114,16 @@ def test_an_index_failure_that_somebody_hears_of_leaves_the_record_under_no_valu
     assert heard == [("app", "default/a", "no such app")]
     assert writer.store.get(key("a")) == record("a", "2", app="bad")
     assert writer.store.index_values("app") == ()
+
+
+def test_a_cleared_store_has_its_indexes_and_nothing_in_them() -> None:
+    writer = StoreWriter(BUILTIN_INDEXERS)
+    writer.put(record("a"))
+    writer.clear()
+    assert (len(writer.store), writer.store.size, writer.store.by_index(NAMESPACE_INDEX, "default")) == (
+        0,
+        0,
+        (),
+    )
+    writer.put(record("b"))
+    assert writer.store.by_index(NAMESPACE_INDEX, "default") == (record("b"),)
