@@ -108,11 +108,11 @@ class Cache:
         Raises:
             ClosedError: It was, and has been forgotten.
         """
-        if self._is_forgotten:
-            raise ClosedError(
-                f"informer {self.name} has been let go, and nothing of it is left: read it before that"
-            )
         if not self._is_filled:  # each access of a lister asks
+            if self._is_forgotten:
+                raise ClosedError(
+                    f"informer {self.name} has been let go, and nothing of it is left: read it before that"
+                )
             self._is_filled = all(feed.pump.is_filled for feed in self._feeds.values())
         return self._is_filled
 
@@ -212,7 +212,7 @@ class Cache:
         It would be freed with the cache, which a cancelled task leaves to the garbage collector; and that does not see
         how much there is, since it does not look at records.
         """
-        self._is_forgotten = True
+        self._is_filled, self._is_forgotten = False, True
         for feed in self._feeds.values():
             feed.forget()
 

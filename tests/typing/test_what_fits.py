@@ -30,7 +30,7 @@ from kinformer.client import KubernetesAsyncioSource, ResourceClient, ResourceRe
 from kinformer.clock import Clock
 from kinformer.controller import add_finalizer
 from kinformer.hooks import Hooks, NoHooks
-from kinformer.informer import Added, Deleted, Lister, Notification, Updated
+from kinformer.informer import Added, Deleted, FilteringHandler, Lister, Notification, Updated
 from kinformer.informer._backlog import Backlog, Coalesced, InOrder
 from kinformer.informer._ingest import Ingest
 from kinformer.informer._pace import PacedSource
@@ -122,6 +122,12 @@ async def models_of_kubernetes_asyncio_flow_too(client: Client, source: Source, 
     assert_type(SharedInformer(source, model=V1Pod).lister.get("default/a"), V1Pod | None)
 
 
+def an_informer_of_several_namespaces(client: ResourceClient[Object]) -> None:
+    sources = {namespace: client.where(namespace=namespace) for namespace in ("a", "b")}
+    assert_type(SharedInformer(sources), SharedInformer[Object])
+    assert_type(SharedInformer(sources, model=Pod), SharedInformer[Pod])
+
+
 def what_an_informer_gives(factory: InformerFactory, request: Request, pods: Resource) -> None:
     with factory.acquire(pods, Pod) as informer:
         assert_type(informer, SharedInformer[Pod])
@@ -129,6 +135,7 @@ def what_an_informer_gives(factory: InformerFactory, request: Request, pods: Res
         assert_type(informer.lister.get("default/a"), Pod | None)
         informer.add_handler(told_in_time)
         informer.add_handler(told_at_once)
+        informer.add_handler(FilteringHandler(lambda pod: bool(pod.spec), told_in_time))
     assert_type(request.lister(pods), Lister[Object])
     assert_type(request.lister(pods, Pod), Lister[Pod])
 
@@ -176,6 +183,11 @@ def no_handler(informer: SharedInformer[Pod]) -> None:
     def of_objects(told: Notification[Object]) -> None: ...
 
     informer.add_handler(of_objects)  # type: ignore[arg-type]  # it is told of pods
+
+    def is_large(obj: Object) -> bool:
+        return True
+
+    informer.add_handler(FilteringHandler(is_large, told_at_once))  # type: ignore[arg-type]  # and asked about pods
 
 
 def no_change(obj: Object, told: Added[Pod]) -> None:
