@@ -1,9 +1,11 @@
 """Make the world match the spec: sources, workers, a manager, and what reconcilers need at hand."""
 
+from kinformer.controller._applier import Applied, Applier
 from kinformer.controller._conditions import get_condition, set_condition
 from kinformer.controller._consistency import Consistency
 from kinformer.controller._controller import Controller, Written
 from kinformer.controller._election import LeaderElection
+from kinformer.controller._expectations import Expectations
 from kinformer.controller._finalizers import FinalizerClient, add_finalizer, remove_finalizer
 from kinformer.controller._history import Cause, Reason
 from kinformer.controller._leadership import Leadership
@@ -25,11 +27,14 @@ from kinformer.controller._triggers import Events, Trigger
 from kinformer.controller._worker import Item
 
 __all__ = [
+    "Applied",
+    "Applier",
     "Cache",
     "Cause",
     "Consistency",
     "Controller",
     "Events",
+    "Expectations",
     "FinalizerClient",
     "Item",
     "KeyMap",
