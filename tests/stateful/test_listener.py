@@ -4,9 +4,8 @@ from collections.abc import Collection, Iterable
 from types import MappingProxyType
 
 import msgspec
-from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from kinformer.informer import Added, Deleted, Notification, Updated
 from kinformer.informer._backlog import Coalesced, InOrder, Waiting
@@ -46,10 +45,11 @@ class BacklogMachine(RuleBasedStateMachine):
         self.told_in_order: View = {}
         self.told_coalesced: View = {}
         self.order: list[ObjectKey] = []
+        self.since: dict[ObjectKey, list[float]] = {}
+        self.unseen: set[ObjectKey] = set()  # what was there in the beginning, and has not been deleted since
         self.finals: list[Record] = []
 
-    @precondition(lambda self: self.clock == 0)
-    @rule(names=st.sets(NAMES, min_size=1))
+    @initialize(names=st.sets(NAMES))
     def begin(self, names: set[str]) -> None:
         """Somebody joins late and finds these objects."""
         for name in sorted(names):
@@ -58,6 +58,8 @@ class BacklogMachine(RuleBasedStateMachine):
         self.coalesced.begin(MappingProxyType(self.world), 0.0)
         self.clock += 1
         self.order = list(self.world)
+        self.since = {key: [0.0] for key in self.order}
+        self.unseen = set(self.order)
         self.offered = [Waiting(0.0, Added(record, is_initial=True)) for record in self.world.values()]
 
     def offer(self, told: Notification[Record]) -> None:
@@ -70,10 +72,17 @@ class BacklogMachine(RuleBasedStateMachine):
         self.keep_order(waiting.key)
         if isinstance(told, Deleted):
             self.finals.append(told.obj)
+            self.unseen.discard(told.obj.key)
 
     def keep_order(self, key: ObjectKey) -> None:
-        """A key comes in at the end, keeps its place while it waits, and loses it when nothing of it is left."""
+        """A key comes in at the end, keeps its place while it waits, and loses it when nothing of it is left.
+
+        What is merged into something waits as long as that; what comes to stand beside it, since now.
+        """
         pending = self.pending()
+        moments, count = self.since.setdefault(key, []), pending.count(key)
+        moments += [float(self.clock)] * (count - len(moments))
+        del moments[count:]
         self.order = [known for known in self.order if known in pending]
         if key in pending and key not in self.order:
             self.order.append(key)
@@ -82,19 +91,28 @@ class BacklogMachine(RuleBasedStateMachine):
         metadata = {"name": name, "namespace": "n", "uid": uid, "resourceVersion": str(self.clock + 1)}
         return Record.decode(msgspec.json.encode({"metadata": metadata}), PODS)
 
-    @rule(name=NAMES, uid=st.sampled_from("uvw"))
-    def change(self, name: str, uid: str) -> None:
-        old = self.world.get(ObjectKey("n", name))
-        if old is None:
-            self.offer(Added(self.make(name, uid)))
-        else:
-            self.offer(Updated(old, self.make(name, old.metadata.uid)))
+    @rule(names=st.lists(NAMES, min_size=1, max_size=3), uid=st.sampled_from("uvw"))
+    def change(self, names: list[str], uid: str) -> None:
+        for name in names:
+            old = self.world.get(ObjectKey("n", name))
+            if old is None:
+                self.offer(Added(self.make(name, uid)))
+            else:
+                self.offer(Updated(old, self.make(name, old.metadata.uid)))
 
     @rule(name=NAMES, is_tombstone=st.booleans())
     def delete(self, name: str, is_tombstone: bool) -> None:
         old = self.world.get(ObjectKey("n", name))
         if old is not None:
             self.offer(Deleted(old if is_tombstone else self.make(name, old.metadata.uid), is_tombstone))
+
+    @rule(names=st.sets(NAMES, min_size=1))
+    def replace_unseen(self, names: set[str]) -> None:
+        for name in sorted(names):
+            old = self.world.get(ObjectKey("n", name))
+            if old is not None:
+                self.offer(Deleted(old, is_tombstone=True))
+                self.offer(Added(self.make(name, f"{old.metadata.uid}'")))
 
     @rule()
     def resync(self) -> None:
@@ -108,24 +126,30 @@ class BacklogMachine(RuleBasedStateMachine):
         assert told == self.offered.pop(0).notification
         replay(self.told_in_order, told)
 
-    @precondition(lambda self: len(self.coalesced) > 0)
-    @rule()
+    @rule(count=st.integers(1, 6))
+    def pop_some_coalesced(self, count: int) -> None:
+        for _ in range(min(count, len(self.coalesced))):
+            self.pop_coalesced()
+
     def pop_coalesced(self) -> None:
         [first, *_] = self.rest()
-        assert self.coalesced.oldest == first.since
+        assert self.coalesced.oldest == self.since[first.key].pop(0)
         told = self.coalesced.pop()
         assert told == first.notification
         assert first.key == self.order[0]
+        if isinstance(told, Added):
+            assert told.is_initial == (first.key in self.unseen)
         replay(self.told_coalesced, told, self.finals)
         self.keep_order(first.key)
 
     @rule()
     def clear_and_start_over(self) -> None:
-        if len(self.offered) > 12:
+        if len(self.offered) > 6:
             self.in_order.clear()
             self.coalesced.clear()
             self.offered.clear()
-            self.order.clear()
+            for known in (self.order, self.since, self.unseen):
+                known.clear()
             self.told_in_order, self.told_coalesced = dict(self.world), dict(self.world)
 
     def rest(self) -> list[Waiting]:
@@ -166,4 +190,3 @@ class BacklogMachine(RuleBasedStateMachine):
 
 
 TestBacklog = BacklogMachine.TestCase
-TestBacklog.settings = settings(max_examples=80, stateful_step_count=30, deadline=None)

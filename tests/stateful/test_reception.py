@@ -6,7 +6,7 @@ could not be read. So nothing is lost by resuming from it.
 
 from random import Random
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
@@ -48,6 +48,9 @@ from kinformer.testing import added, bookmark, deleted, error_event, modified
 PODS = Resource.builtin("Pod")
 NAMES = st.sampled_from("abc")
 Content = dict[str, str]
+Writes = list[tuple[str, bool, bool]]
+"""The name, whether it is deleted if it is there, and whether it can be read."""
+WRITES = st.lists(st.tuples(NAMES, st.booleans(), st.booleans()), min_size=1, max_size=6)
 
 GONE = ExpiredError(410)
 ERRORS = st.sampled_from(
@@ -114,9 +117,10 @@ class Server:
 class ReflectionMachine(RuleBasedStateMachine):
     """Writes, forgotten history, objects that cannot be read, garbage, refusals, cuts and batches of all sizes."""
 
-    @initialize(watch_list=st.booleans(), page_size=st.sampled_from([0, 2]))
-    def begin(self, watch_list: bool, page_size: int) -> None:
+    @initialize(watch_list=st.booleans(), page_size=st.sampled_from([0, 2]), before=WRITES)
+    def begin(self, watch_list: bool, page_size: int, before: Writes) -> None:
         self.server = Server()
+        self.write(before)
         self.state: State = Terms(watch_list, page_size).begin(ANY)
         self.reception: Reception | None = None
         self.unsent: list[WatchEvent] = []
@@ -128,8 +132,8 @@ class ReflectionMachine(RuleBasedStateMachine):
 
     # what the server does
 
-    @rule(writes=st.lists(st.tuples(NAMES, st.booleans(), st.booleans()), min_size=1, max_size=6))
-    def write(self, writes: list[tuple[str, bool, bool]]) -> None:
+    @rule(writes=WRITES)
+    def write(self, writes: Writes) -> None:
         for name, is_deleted, is_legible in writes:
             self.server.write(name, is_deleted=is_deleted, is_legible=is_legible)
 
@@ -150,22 +154,38 @@ class ReflectionMachine(RuleBasedStateMachine):
     def move(self, outcome: Outcome) -> None:
         self.state = advance(self.state, outcome)
 
-    @rule(data=st.data(), size=st.integers(1, 8), has_bookmark=st.booleans())
-    def go_on(self, data: st.DataObject, size: int, has_bookmark: bool) -> None:
-        """The next step, whatever it is, comes out well."""
-        match self.state:
-            case Waiting():
-                self.move(Rested())
-            case Listing(version):
-                # At no version, what the server has at hand: it may be older than all that can still be watched.
-                newest = self.server.version
-                self.list_it(data.draw(st.integers(1, newest)) if version == ANY else newest)
-            case Streaming() | Watching() if self.reception is None:
-                self.open_a_watch(size)
-            case _:
-                self.send(has_bookmark=has_bookmark)
-                batch, self.unsent = self.unsent[:size], self.unsent[size:]
-                self.take(batch)
+    @rule(size=st.integers(1, 8), age=st.integers(0, 5), has_bookmark=st.booleans())
+    def go_on(self, size: int, age: int, has_bookmark: bool) -> None:
+        """Whatever comes before it comes out well, and a batch is read."""
+        self.have_a_watch(age)
+        self.send(has_bookmark=has_bookmark)
+        batch, self.unsent = self.unsent[:size], self.unsent[size:]
+        self.take(batch)
+        if isinstance(self.state, Watching) and batch and batch[-1].type is not EventType.ERROR:
+            assert self.published == batch[-1].version, "what has been taken in is not published"
+
+    def have_a_watch(self, age: int) -> None:
+        """Take the steps to an open watch; what comes first may be older than what is."""
+        while self.reception is None:
+            version = max(1, self.server.version - age)
+            match self.state:
+                case Waiting():
+                    self.move(Rested())
+                case Listing():
+                    # At no version, what the server has at hand: it may be older than all that can still be watched.
+                    self.list_it(version if self.state.version == ANY else self.server.version)
+                case _:
+                    self.open_a_watch(version)
+
+    @precondition(lambda self: self.reception is not None and isinstance(self.state, Watching))
+    @rule(age=st.integers(1, 3))
+    def be_restored(self, age: int) -> None:
+        """The server is one that knows less than we have seen, and a bookmark gives it away."""
+        before = self.published
+        if int(before) > age:
+            self.take([bookmark(str(int(before) - age)), *self.unsent])
+            assert self.reception is None
+            assert self.published == before
 
     @precondition(lambda self: self.reception is None and not isinstance(self.state, Waiting))
     @rule(error=ERRORS)
@@ -177,7 +197,6 @@ class ReflectionMachine(RuleBasedStateMachine):
     def lose_the_place_in_the_pages(self) -> None:
         self.move(PageExpired())
 
-    @precondition(lambda self: self.reception is not None)
     @rule(
         ending=st.sampled_from(
             [
@@ -189,14 +208,21 @@ class ReflectionMachine(RuleBasedStateMachine):
                 ServerError(500),
             ]
         ),
+        writes=WRITES,
         size=st.integers(0, 4),
     )
-    def break_off(self, ending: Closed | Silent | Failed | ApiError, size: int) -> None:
+    def break_off(self, ending: Closed | Silent | Failed | ApiError, writes: Writes, size: int) -> None:
         """A stream ends, or the server reports an error in the midst of a batch: the rest is not to be believed."""
+        self.have_a_watch(age=0)
         if isinstance(ending, ApiError):
+            self.write(writes)
             self.send()
-            self.take([*self.unsent[:size], error_event(ending), *self.unsent[size:]])
+            good = self.unsent[:size]
+            is_initial = isinstance(self.state, Streaming)
+            self.take([*good, error_event(ending), *self.unsent[size:]])
             assert self.reception is None
+            if good and not is_initial and good[-1].type is not EventType.ERROR:
+                assert self.published == good[-1].version, "what came before the error counts"
         else:
             self.reception = None
             self.move(ending)
@@ -207,24 +233,30 @@ class ReflectionMachine(RuleBasedStateMachine):
         self.take_snapshot(Snapshot([obj.record for obj in objects], str(at), bad))
         self.move(Listed(str(at), is_paginated=bool(at % 2)))
 
-    def open_a_watch(self, seed: int) -> None:
+    def open_a_watch(self, at: int) -> None:
+        """Initial events are of version ``at``, in no order; what has happened since follows before they are complete."""
         assert isinstance(self.state, Streaming | Watching)
         if isinstance(self.state, Watching) and int(self.state.version) < self.server.forgotten:
             self.move(Failed(GONE))
             return
         self.reception = Reception(self.state.version, initial_events=isinstance(self.state, Streaming))
+        self.taken: list[EventType] = []
         if isinstance(self.state, Watching):
             self.unsent, self.reached = [], int(self.state.version)
             return
-        self.reached = self.server.version
-        objects, bad = self.server.snapshot(self.reached)
+        objects, bad = self.server.snapshot(at)
         self.unsent = [*map(added, objects), *map(error_event, bad)]
-        Random(seed).shuffle(self.unsent)
+        Random(at).shuffle(self.unsent)
+        self.reached = at
+        self.send()
         self.unsent.append(bookmark(str(self.reached), ends_initial_events=True))
 
     def send(self, *, has_bookmark: bool = False) -> None:
-        """Everything that has happened goes onto the wire."""
-        self.unsent += [self.server.events[at] for at in range(self.reached + 1, self.server.version + 1)]
+        """Everything that has happened goes onto the wire; a bookmark, after something else than this resource did."""
+        if has_bookmark:
+            self.server.contents[self.server.version + 1] = self.server.contents[self.server.version]
+        happened = range(self.reached + 1, self.server.version + 1)
+        self.unsent += [self.server.events[at] for at in happened if at in self.server.events]
         self.reached = self.server.version
         if has_bookmark:
             self.unsent.append(bookmark(str(self.reached)))
@@ -251,10 +283,16 @@ class ReflectionMachine(RuleBasedStateMachine):
                     self.move(Failed(error))
         if is_incomplete:
             assert (self.content, self.published) == before
+        if self.reception is not None:
+            self.taken += [event.type for event in batch if event.type is not EventType.ERROR]
+            assert self.reception.count == len(self.taken)
+            assert self.reception.has_bookmarks == (EventType.BOOKMARK in self.taken)
 
     def take_snapshot(self, snapshot: Snapshot) -> None:
         self.content = {record.key.name: record.metadata.resource_version for record in snapshot.records}
         self.unread = {error.key.removeprefix("default/") for error in snapshot.rejected}
+        truth = self.server.contents[int(snapshot.version)]
+        assert all(self.server.is_bad(name, truth[name]) for name in self.unread & truth.keys())
         self.publish(snapshot.version)
 
     def take_changes(self, events: list[WatchEvent]) -> None:
@@ -285,18 +323,11 @@ class ReflectionMachine(RuleBasedStateMachine):
         """Once nothing goes wrong any more, the sink follows the server within a few steps."""
         if not hasattr(self, "server"):
             return
-        for _ in range(6):
-            match self.state:
-                case Waiting():
-                    self.move(Rested())
-                case Listing():
-                    self.list_it(self.server.version)
-                case Streaming() | Watching() if self.reception is None:
-                    self.open_a_watch(0)
-                case _:
-                    self.send()
-                    self.take(self.unsent)
-                    self.unsent = []
+        for name in ("a", "b"):
+            self.server.write(name, is_deleted=False, is_legible=True)
+            self.go_on(size=1000, age=0, has_bookmark=False)
+            while not isinstance(self.state, Watching) or self.unsent:
+                self.go_on(size=1000, age=0, has_bookmark=False)
         assert isinstance(self.state, Watching)
         assert self.reached == self.server.version
         assert self.legible(self.content) == self.legible(self.server.contents[self.server.version])
@@ -304,7 +335,6 @@ class ReflectionMachine(RuleBasedStateMachine):
 
 
 TestReflection = ReflectionMachine.TestCase
-TestReflection.settings = settings(stateful_step_count=40, deadline=None)
 
 
 @given(

@@ -3,7 +3,6 @@
 from collections.abc import Iterable
 
 import msgspec
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
@@ -27,12 +26,12 @@ KEYS = tuple(ObjectKey(namespace, name) for namespace in ("one", "two") for name
 LIMITS = st.integers(1, 4)
 
 
-def make(key: ObjectKey, values: frozenset[str], version: int, uid: str) -> Record:
+def make(key: ObjectKey, values: frozenset[str], version: str, uid: str) -> Record:
     metadata = {
         "name": key.name,
         "namespace": key.namespace,
         "uid": uid,
-        "resourceVersion": str(version),
+        "resourceVersion": version,
         "labels": dict.fromkeys(sorted(values), ""),
     }
     return Record.decode(msgspec.json.encode({"metadata": metadata}), PODS)
@@ -74,46 +73,53 @@ class RelistMachine(RuleBasedStateMachine):
                 st.sampled_from(KEYS),
                 st.frozensets(st.sampled_from(VALUES)),
                 st.sampled_from("uv"),
-                st.booleans(),
+                st.sampled_from(["new", "new", "twin", "successor"]),
             ),
             max_size=6,
         ),
         kept=st.sets(st.sampled_from(KEYS), max_size=2),
         bad=st.sets(st.sampled_from(KEYS), max_size=1),
+        is_initial=st.booleans(),
         deletes_first=st.booleans(),
     )
     def begin(
         self,
-        listed: list[tuple[ObjectKey, frozenset[str], str, bool]],
+        listed: list[tuple[ObjectKey, frozenset[str], str, str]],
         kept: set[ObjectKey],
         bad: set[ObjectKey],
+        is_initial: bool,
         deletes_first: bool,
     ) -> None:
+        """A snapshot has new states, such as are known, and others of the version that is known: those of successors."""
         self.next_model = {key: self.model[key] for key in kept & self.model.keys()}
         records = []
-        for key, values, uid, is_known in listed:
+        for key, values, uid, kind in listed:
             self.numbers += 1
             known = self.model.get(key)
-            if is_known and known is not None:
-                record = msgspec.json.decode(known.raw)  # its twin
-                records.append(Record.decode(msgspec.json.encode(record), PODS))
+            if kind == "twin" and known is not None:
+                records.append(Record.decode(known.raw, PODS))
                 self.next_model[key] = known
                 continue
-            record = make(key, values, self.numbers, uid)
+            if kind == "successor" and known is not None:
+                record = make(key, values, known.metadata.resource_version, f"u{self.numbers}")
+            else:
+                record = make(key, values, str(self.numbers), uid)
             records.append(record)
             best = known if key in bad else record
             if best is not None:
                 self.next_model[key] = best
         queue: DeltaQueue = InOrderFIFO() if deletes_first else DeltaFIFO(self.writer.store)
-        queue.replace((), "")
-        queue.pop()
-        queue.done()
+        if not is_initial:
+            queue.replace((), "")
+            queue.pop()
+            queue.done()
         queue.replace(records, f"v{self.numbers}", kept=kept)
         replacement = queue.pop()
         assert isinstance(replacement, Replacement)
         self.relist = self.writer.relist(replacement, lambda record: None if record.key in bad else record)
         self.is_swapped = False
-        self.told = dict(self.model)
+        assert self.relist.is_first == (is_initial and not self.model)
+        self.told = dict(self.next_model if self.relist.is_first else self.model)
         self.kinds = []
         self.deletes_first = deletes_first
 
@@ -159,7 +165,7 @@ class RelistMachine(RuleBasedStateMachine):
         assert self.relist is not None
         self.tell(100)
         while self.relist.free(limit):
-            self.a_reader_sees_the_model()
+            assert len(self.writer.store) == len(self.model)
         self.relist, self.is_swapped = None, False
 
     @precondition(lambda self: self.relist is not None)
@@ -189,13 +195,13 @@ class RelistMachine(RuleBasedStateMachine):
     @rule(key=st.sampled_from(KEYS), values=st.frozensets(st.sampled_from(VALUES)))
     def put(self, key: ObjectKey, values: frozenset[str]) -> None:
         self.numbers += 1
-        self.model[key] = make(key, values, self.numbers, "u")
+        self.model[key] = make(key, values, str(self.numbers), "u")
         self.writer.put(self.model[key])
 
     @invariant()
     def a_reader_sees_the_model(self) -> None:
         store = self.writer.store
-        assert dict(store.content) == self.model
+        assert len(store) == len(store.content) == len(self.model)
         assert all(store.get(key) is record for key, record in self.model.items())
         assert store.version == self.version
         assert store.size == sum(len(record.raw) for record in self.model.values())
@@ -212,4 +218,3 @@ class RelistMachine(RuleBasedStateMachine):
 
 
 TestRelist = RelistMachine.TestCase
-TestRelist.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)

@@ -3,7 +3,6 @@
 import logging
 
 import pytest
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
@@ -25,9 +24,11 @@ class ResyncMachine(RuleBasedStateMachine):
     @initialize(
         period=st.sampled_from([0.0, 0.25, 3.0, 10.0, 10.0]),
         early=st.lists(st.tuples(NAMES, PERIODS, SECONDS), max_size=3),
-        starts=st.booleans(),
+        steps=st.none() | st.lists(SECONDS, min_size=1, max_size=5),
     )
-    def begin(self, period: float, early: list[tuple[str, float | None, float]], starts: bool) -> None:
+    def begin(
+        self, period: float, early: list[tuple[str, float | None, float]], steps: list[float] | None
+    ) -> None:
         self.plan: ResyncPlan[str] = ResyncPlan(period)
         self.default = max(period, 1.0) if period else 0.0
         self.now = 0.0
@@ -38,8 +39,9 @@ class ResyncMachine(RuleBasedStateMachine):
         for name, wanted, seconds in early:
             self.add(name, wanted)
             self.pass_time(seconds)
-        if starts:
+        if steps is not None:
             self.start()
+            self.tick(steps)
 
     @rule(name=NAMES, period=PERIODS)
     def add(self, name: str, period: float | None) -> None:
@@ -50,6 +52,13 @@ class ResyncMachine(RuleBasedStateMachine):
         self.wanted[name], self.began[name] = wanted, self.now
         if wanted and not self.is_started:
             self.early.append(wanted)
+
+    @precondition(lambda self: self.is_started)
+    @rule(name=NAMES, period=PERIODS, steps=st.lists(SECONDS, min_size=1, max_size=5))
+    def join_late(self, name: str, period: float | None, steps: list[float]) -> None:
+        self.remove(name)
+        self.add(name, period)
+        self.tick(steps)
 
     @rule(name=NAMES)
     def remove(self, name: str) -> None:
@@ -68,9 +77,13 @@ class ResyncMachine(RuleBasedStateMachine):
         """Nobody looks, as before the start."""
         self.now += seconds
 
-    @rule(seconds=st.sampled_from([0.5, 1.0, 3.0, 6.0, 40.0]))
-    def tick(self, seconds: float) -> None:
-        self.now += seconds
+    @rule(steps=st.lists(st.sampled_from([0.5, 1.0, 3.0, 6.0, 40.0]), min_size=1, max_size=5))
+    def tick(self, steps: list[float]) -> None:
+        for seconds in steps:
+            self.now += seconds
+            self.look()
+
+    def look(self) -> None:
         expected = {
             name
             for name, wanted in self.wanted.items()
@@ -89,5 +102,4 @@ class ResyncMachine(RuleBasedStateMachine):
         assert self.plan.check == self.check()
 
 
-ResyncMachine.TestCase.settings = settings(max_examples=200, stateful_step_count=10, deadline=None)
 TestResyncPlan = ResyncMachine.TestCase
