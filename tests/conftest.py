@@ -11,8 +11,10 @@ if TYPE_CHECKING:
     from tests.certificates import Authority
 
 SEEDS = 20
+FEW, SHORT = 50, 25
+"""Examples, and the steps of a machine in each: enough to see what was broken on purpose in each machine's subject."""
 LONG = 1000
-"""Examples in a soak."""
+"""Examples in a soak, of twice as many steps."""
 PHASES = [
     Phase.explicit,
     Phase.reuse,
@@ -22,8 +24,17 @@ PHASES = [
 PATIENCE = 120
 """Seconds for what hypothesis drives: the usual limit would strike while a failure is being made small."""
 
-settings.register_profile("default", deadline=None, derandomize=True, phases=PHASES)
-settings.register_profile("soak", deadline=None, max_examples=LONG, phases=PHASES)
+settings.register_profile(
+    "default",
+    deadline=None,
+    derandomize=True,
+    max_examples=FEW,
+    stateful_step_count=SHORT,
+    phases=PHASES,
+)
+settings.register_profile(
+    "soak", deadline=None, max_examples=LONG, stateful_step_count=2 * SHORT, phases=PHASES
+)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -100,4 +100,4 @@ def is_to_come_again(came: list[tuple[float, int, int]]) -> bool:
 
 
 TestAlarm = AlarmMachine.TestCase
-TestAlarm.settings = settings(max_examples=25, stateful_step_count=20, deadline=None)
+TestAlarm.settings = settings(max_examples=25, stateful_step_count=20)

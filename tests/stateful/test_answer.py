@@ -1,6 +1,5 @@
 """An answer against the plainest model: each byte is known, when it is written, to be of the body or around it."""
 
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
@@ -147,4 +146,3 @@ class Answering(RuleBasedStateMachine):
 
 
 TestAnswering = Answering.TestCase
-TestAnswering.settings = settings(max_examples=100, stateful_step_count=30, deadline=None)

@@ -3,7 +3,6 @@
 from fractions import Fraction
 from random import Random
 
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
@@ -107,9 +106,5 @@ class BackoffMachine(RuleBasedStateMachine):
         return count
 
 
-MODEST = settings(max_examples=60, stateful_step_count=30, deadline=None)
-
 TestOpenings = OpeningsMachine.TestCase
-TestOpenings.settings = MODEST
 TestBackoff = BackoffMachine.TestCase
-TestBackoff.settings = MODEST

@@ -164,4 +164,4 @@ class CandidateMachine(RuleBasedStateMachine):
 
 
 TestCandidate = CandidateMachine.TestCase
-TestCandidate.settings = settings(max_examples=40, stateful_step_count=30, deadline=None)
+TestCandidate.settings = settings(max_examples=40, stateful_step_count=30)

@@ -42,4 +42,4 @@ class CompactionMachine(RuleBasedStateMachine):
 
 
 TestCompaction = CompactionMachine.TestCase
-TestCompaction.settings = settings(max_examples=15, stateful_step_count=12, deadline=None)
+TestCompaction.settings = settings(max_examples=15, stateful_step_count=12)

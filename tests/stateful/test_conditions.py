@@ -122,7 +122,6 @@ class ConditionsMachine(RuleBasedStateMachine):
             )
 
 
-ConditionsMachine.TestCase.settings = settings(stateful_step_count=25, deadline=None)
 TestConditions = ConditionsMachine.TestCase
 
 
@@ -182,5 +181,5 @@ class StatusMachine(RuleBasedStateMachine):
             assert get_condition(self.status, kind) == self.entries.get(kind)
 
 
-StatusMachine.TestCase.settings = settings(max_examples=60, stateful_step_count=20, deadline=None)
+StatusMachine.TestCase.settings = settings(max_examples=60, stateful_step_count=20)
 TestStatus = StatusMachine.TestCase

@@ -140,4 +140,4 @@ def rule_of(keys: Callable[[Object], Any], watched: Resource) -> str:
 
 
 TestController = ControllerMachine.TestCase
-TestController.settings = settings(max_examples=40, stateful_step_count=20, deadline=None)
+TestController.settings = settings(max_examples=40, stateful_step_count=20)

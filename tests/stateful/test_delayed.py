@@ -1,6 +1,5 @@
 """Delayed, against the plainest model that could be right: a dict of moments, sorted when asked."""
 
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
@@ -82,4 +81,3 @@ class DelayedMachine(RuleBasedStateMachine):
 
 
 TestDelayed = DelayedMachine.TestCase
-TestDelayed.settings = settings(stateful_step_count=50, deadline=None)

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 import msgspec
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
@@ -212,5 +211,3 @@ class InOrderFIFOMachine(QueueMachine):
 
 TestDeltaFIFO = DeltaFIFOMachine.TestCase
 TestInOrderFIFO = InOrderFIFOMachine.TestCase
-TestDeltaFIFO.settings = settings(max_examples=80, stateful_step_count=40, deadline=None)
-TestInOrderFIFO.settings = settings(max_examples=80, stateful_step_count=40, deadline=None)

@@ -123,4 +123,4 @@ def names_of(resources: list[dict[str, Any]]) -> set[str]:
 
 
 TestDiscovery = DiscoveryMachine.TestCase
-TestDiscovery.settings = settings(max_examples=30, stateful_step_count=15, deadline=None)
+TestDiscovery.settings = settings(max_examples=30, stateful_step_count=15)

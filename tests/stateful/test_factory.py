@@ -189,4 +189,4 @@ class FactoryMachine(RuleBasedStateMachine):
 
 
 TestFactory = FactoryMachine.TestCase
-TestFactory.settings = settings(max_examples=40, stateful_step_count=20, deadline=None)
+TestFactory.settings = settings(max_examples=40, stateful_step_count=20)

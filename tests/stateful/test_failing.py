@@ -77,4 +77,4 @@ class FailingMachine(RuleBasedStateMachine):
 
 
 TestFailing = FailingMachine.TestCase
-TestFailing.settings = settings(max_examples=40, stateful_step_count=25, deadline=None)
+TestFailing.settings = settings(max_examples=40, stateful_step_count=25)

@@ -40,4 +40,4 @@ class FailuresMachine(RuleBasedStateMachine):
 
 
 TestFailures = FailuresMachine.TestCase
-TestFailures.settings = settings(max_examples=40, stateful_step_count=20, deadline=None)
+TestFailures.settings = settings(max_examples=40, stateful_step_count=20)

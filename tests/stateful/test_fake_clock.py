@@ -3,7 +3,6 @@
 import asyncio
 from functools import partial
 
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
@@ -68,4 +67,3 @@ class FakeClockModel(RuleBasedStateMachine):
 
 
 TestFakeClock = FakeClockModel.TestCase
-TestFakeClock.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)

@@ -89,4 +89,4 @@ class FilterMachine(RuleBasedStateMachine):
 
 
 TestFilter = FilterMachine.TestCase
-TestFilter.settings = settings(max_examples=40, stateful_step_count=20, deadline=None)
+TestFilter.settings = settings(max_examples=40, stateful_step_count=20)

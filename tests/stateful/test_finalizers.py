@@ -5,7 +5,6 @@ from types import coroutine
 from typing import Any, Literal
 
 import jsonpatch
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
@@ -132,4 +131,3 @@ class FinalizersMachine(RuleBasedStateMachine):
 
 
 TestFinalizers = FinalizersMachine.TestCase
-TestFinalizers.settings = settings(max_examples=200, stateful_step_count=40, deadline=None)

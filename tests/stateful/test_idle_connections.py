@@ -1,6 +1,5 @@
 """Idle connections against a plain list of all that were ever put."""
 
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
@@ -68,4 +67,3 @@ class Idling(RuleBasedStateMachine):
 
 
 TestIdling = Idling.TestCase
-TestIdling.settings = settings(deadline=None)

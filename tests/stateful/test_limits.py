@@ -77,5 +77,5 @@ class LimitsMachine(RuleBasedStateMachine):
             self.runner.close()
 
 
-LimitsMachine.TestCase.settings = settings(max_examples=60, stateful_step_count=20, deadline=None)
+LimitsMachine.TestCase.settings = settings(max_examples=60, stateful_step_count=20)
 TestLimits = LimitsMachine.TestCase

@@ -1,6 +1,5 @@
 """The line splitter against all bytes so far, split at once."""
 
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
@@ -47,5 +46,4 @@ class LinesMachine(RuleBasedStateMachine):
             assert self.told == lines[:-1]
 
 
-LinesMachine.TestCase.settings = settings(stateful_step_count=25, deadline=None)
 TestLines = LinesMachine.TestCase

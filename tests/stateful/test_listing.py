@@ -4,7 +4,6 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
@@ -110,4 +109,3 @@ def outcome(read: Callable[[], ObjectList[Object]]) -> Any:
 
 
 TestListing = Listing.TestCase
-TestListing.settings = settings(max_examples=100, stateful_step_count=25, deadline=None)

@@ -3,7 +3,6 @@
 import asyncio
 from dataclasses import dataclass, field
 
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
@@ -174,5 +173,4 @@ class MapperMachine(RuleBasedStateMachine):
         self.runner.close()
 
 
-MapperMachine.TestCase.settings = settings(max_examples=100, stateful_step_count=30, deadline=None)
 TestMapper = MapperMachine.TestCase

@@ -4,7 +4,7 @@ from copy import deepcopy
 from typing import Any
 
 import hypothesis.strategies as st
-from hypothesis import given, settings
+from hypothesis import given
 
 from kinformer.apiserver.rest._merge_patch import merge_patch
 
@@ -44,7 +44,6 @@ def without_nulls(value: Any) -> Any:
     return value
 
 
-@settings(max_examples=200, deadline=None)
 @given(JSON, JSON)
 def test_it_does_what_the_rfc_says(target: Any, patch: Any) -> None:
     kept = deepcopy((target, patch))
@@ -52,7 +51,6 @@ def test_it_does_what_the_rfc_says(target: Any, patch: Any) -> None:
     assert (target, patch) == kept
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.dictionaries(st.sampled_from("abc"), JSON), st.dictionaries(st.sampled_from("abc"), JSON))
 def test_the_difference_of_two_objects_leads_from_one_to_the_other(old: Any, new: Any) -> None:
     old, new = without_nulls(old), without_nulls(new)

@@ -99,4 +99,4 @@ class MeterMachine(RuleBasedStateMachine):
 
 
 TestMeter = MeterMachine.TestCase
-TestMeter.settings = settings(max_examples=40, stateful_step_count=20, deadline=None)
+TestMeter.settings = settings(max_examples=40, stateful_step_count=20)

@@ -1,6 +1,5 @@
 from itertools import count
 
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
@@ -92,4 +91,3 @@ class NamespacesMachine(RuleBasedStateMachine):
 
 
 TestNamespaces = NamespacesMachine.TestCase
-TestNamespaces.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)

@@ -152,4 +152,4 @@ def spoil(value: Any) -> None:
 
 
 TestObject = ObjectMachine.TestCase
-TestObject.settings = settings(max_examples=40, stateful_step_count=15, deadline=None)
+TestObject.settings = settings(max_examples=40, stateful_step_count=15)

@@ -1,7 +1,6 @@
 from collections.abc import Sequence
 from itertools import count
 
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
@@ -164,4 +163,3 @@ class OwnersMachine(RuleBasedStateMachine):
 
 
 TestOwners = OwnersMachine.TestCase
-TestOwners.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)

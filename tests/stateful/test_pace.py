@@ -43,4 +43,4 @@ class PaceMachine(RuleBasedStateMachine):
 
 
 TestPace = PaceMachine.TestCase
-TestPace.settings = settings(max_examples=40, stateful_step_count=15, deadline=None)
+TestPace.settings = settings(max_examples=40, stateful_step_count=15)

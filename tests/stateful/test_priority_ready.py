@@ -1,6 +1,5 @@
 """PriorityReady, against a model that searches lists; and the bound that ageing promises."""
 
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
@@ -112,4 +111,3 @@ class PriorityReadyMachine(RuleBasedStateMachine):
 
 
 TestPriorityReady = PriorityReadyMachine.TestCase
-TestPriorityReady.settings = settings(stateful_step_count=40, deadline=None)

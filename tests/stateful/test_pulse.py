@@ -36,4 +36,4 @@ class PulseMachine(RuleBasedStateMachine):
 
 
 TestPulse = PulseMachine.TestCase
-TestPulse.settings = settings(max_examples=30, stateful_step_count=12, deadline=None)
+TestPulse.settings = settings(max_examples=30, stateful_step_count=12)

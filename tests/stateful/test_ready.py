@@ -1,6 +1,5 @@
 """Ready, against the plainest model that could be right: what is owed, and what is held."""
 
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
@@ -73,4 +72,3 @@ class ReadyMachine(RuleBasedStateMachine):
 
 
 TestReady = ReadyMachine.TestCase
-TestReady.settings = settings(stateful_step_count=30, deadline=None)

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invariant, precondition, rule
 
@@ -104,5 +103,4 @@ class RefreshesMachine(RuleBasedStateMachine):
         assert self.refreshes.value == (values[-1] if values else None)
 
 
-RefreshesMachine.TestCase.settings = settings(max_examples=200, stateful_step_count=40, deadline=None)
 TestRefreshes = RefreshesMachine.TestCase

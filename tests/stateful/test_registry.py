@@ -3,7 +3,6 @@
 from collections.abc import Callable
 
 import pytest
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
@@ -108,5 +107,4 @@ class RegistryMachine(RuleBasedStateMachine):
             assert (located[0].qualified, *located[1:]) == (served.qualified, "default", "a")
 
 
-RegistryMachine.TestCase.settings = settings(max_examples=100, stateful_step_count=20, deadline=None)
 TestRegistry = RegistryMachine.TestCase

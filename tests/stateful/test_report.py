@@ -144,4 +144,4 @@ class ReportMachine(RuleBasedStateMachine):
 
 
 TestReport = ReportMachine.TestCase
-TestReport.settings = settings(max_examples=40, stateful_step_count=25, deadline=None)
+TestReport.settings = settings(max_examples=40, stateful_step_count=25)

@@ -160,4 +160,4 @@ class ScriptMachine(RuleBasedStateMachine):
 
 
 TestScript = ScriptMachine.TestCase
-TestScript.settings = settings(max_examples=40, stateful_step_count=15, deadline=None)
+TestScript.settings = settings(max_examples=40, stateful_step_count=15)

@@ -76,4 +76,4 @@ class SetOwnerMachine(RuleBasedStateMachine):
 
 
 TestSetOwner = SetOwnerMachine.TestCase
-TestSetOwner.settings = settings(max_examples=60, stateful_step_count=15, deadline=None)
+TestSetOwner.settings = settings(max_examples=60, stateful_step_count=15)

@@ -90,4 +90,4 @@ def shown(content: dict[str, Any]) -> set[str]:
 
 
 TestShown = ShownMachine.TestCase
-TestShown.settings = settings(max_examples=20, stateful_step_count=15, deadline=None)
+TestShown.settings = settings(max_examples=20, stateful_step_count=15)

@@ -1,6 +1,5 @@
 """What is news about a definition, against a memory of everything that was seen of it."""
 
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
@@ -82,4 +81,3 @@ class SightingsMachine(RuleBasedStateMachine):
 
 
 TestSightings = SightingsMachine.TestCase
-TestSightings.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)

@@ -77,5 +77,5 @@ class SilenceMachine(RuleBasedStateMachine):
             self.runner.close()
 
 
-SilenceMachine.TestCase.settings = settings(max_examples=60, stateful_step_count=20, deadline=None)
+SilenceMachine.TestCase.settings = settings(max_examples=60, stateful_step_count=20)
 TestSilence = SilenceMachine.TestCase

@@ -132,4 +132,4 @@ class SourcesMachine(RuleBasedStateMachine):
 
 
 TestSources = SourcesMachine.TestCase
-TestSources.settings = settings(max_examples=40, stateful_step_count=20, deadline=None)
+TestSources.settings = settings(max_examples=40, stateful_step_count=20)

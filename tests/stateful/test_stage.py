@@ -46,4 +46,4 @@ class StageMachine(RuleBasedStateMachine):
 
 
 TestStage = StageMachine.TestCase
-TestStage.settings = settings(max_examples=30, stateful_step_count=10, deadline=None)
+TestStage.settings = settings(max_examples=30, stateful_step_count=10)

@@ -4,7 +4,6 @@ import asyncio
 from fractions import Fraction
 
 import anyio
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
@@ -99,5 +98,4 @@ class TurnsMachine(RuleBasedStateMachine):
             self.runner.close()
 
 
-TurnsMachine.TestCase.settings = settings(max_examples=80, stateful_step_count=25, deadline=None)
 TestTurns = TurnsMachine.TestCase

@@ -1,6 +1,5 @@
 """The views of a cacher against a list of what was asked for, oldest first."""
 
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
@@ -34,5 +33,4 @@ class ViewsMachine(RuleBasedStateMachine):
         assert len(self.views) == len(self.kept)
 
 
-ViewsMachine.TestCase.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)
 TestViews = ViewsMachine.TestCase

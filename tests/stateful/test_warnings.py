@@ -69,4 +69,4 @@ def value_of(text: str) -> str:
 
 
 TestWarnings = WarningsMachine.TestCase
-TestWarnings.settings = settings(max_examples=15, stateful_step_count=10, deadline=None)
+TestWarnings.settings = settings(max_examples=15, stateful_step_count=10)

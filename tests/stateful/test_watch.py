@@ -122,4 +122,4 @@ def name(event: Event) -> str:
 
 
 TestWatch = WatchModel.TestCase
-TestWatch.settings = settings(max_examples=40, stateful_step_count=25, deadline=None)
+TestWatch.settings = settings(max_examples=40, stateful_step_count=25)

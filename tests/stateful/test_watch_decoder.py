@@ -3,7 +3,6 @@
 import json
 from typing import Any
 
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
@@ -97,4 +96,3 @@ def told(event: WatchEvent) -> tuple[Any, ...]:
 
 
 TestDecoding = Decoding.TestCase
-TestDecoding.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)

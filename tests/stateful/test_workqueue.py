@@ -8,7 +8,6 @@ import asyncio
 from collections.abc import Coroutine
 from typing import Any
 
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
@@ -393,5 +392,3 @@ TestWorkQueue = WorkQueueMachine.TestCase
 TestHookedQueue = HookedQueueMachine.TestCase
 TestPluggedQueue = PluggedQueueMachine.TestCase
 TestPriorityQueue = PriorityQueueMachine.TestCase
-TestWorkQueue.settings = settings(stateful_step_count=40, deadline=None)
-TestHookedQueue.settings = TestPluggedQueue.settings = TestPriorityQueue.settings = TestWorkQueue.settings
