@@ -1,6 +1,5 @@
 """A filtering handler that believes what it is told has what passes, and nothing else."""
 
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
@@ -8,8 +7,8 @@ from kinformer.informer import Added, Deleted, Notification, Updated
 from kinformer.informer._filter import Filter
 from kinformer.meta import ObjectKey
 
-NAMES = st.sampled_from("abc")
-NUMBERS = st.integers(0, 9)
+NAMES = st.sampled_from("ab")
+NUMBERS = st.sampled_from([2, 8])
 
 
 class FilterMachine(RuleBasedStateMachine):
@@ -55,8 +54,9 @@ class FilterMachine(RuleBasedStateMachine):
             case None:
                 assert name not in self.told
 
-    @rule(name=NAMES, number=NUMBERS)
-    def write(self, name: str, number: int) -> None:
+    @rule(name=NAMES, number=NUMBERS, is_broken=st.sampled_from([False, False, False, True]))
+    def write(self, name: str, number: int, is_broken: bool) -> None:
+        self.is_broken = is_broken
         old = self.world.get(name)
         self.world[name] = number
         self.happen(name, Added(number) if old is None else Updated(old, number))
@@ -69,12 +69,13 @@ class FilterMachine(RuleBasedStateMachine):
 
     @rule()
     def resync(self) -> None:
+        self.is_broken = False
         for name, number in self.world.items():
             self.happen(name, Updated(number, number))
 
-    @rule(floor=NUMBERS, is_broken=st.booleans())
-    def change_its_mind(self, floor: int, is_broken: bool) -> None:
-        self.floor, self.is_broken = floor, is_broken
+    @rule(floor=st.sampled_from([1, 5, 9]))
+    def change_its_mind(self, floor: int) -> None:
+        self.floor = floor
 
     @invariant()
     def the_handler_has_what_passed_when_it_was_last_judged(self) -> None:
@@ -83,10 +84,8 @@ class FilterMachine(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         """Shown everything again by a predicate that can say, it has just what passes, as it is."""
-        self.is_broken = False
         self.resync()
         assert self.told == {name: number for name, number in self.world.items() if number >= self.floor}
 
 
 TestFilter = FilterMachine.TestCase
-TestFilter.settings = settings(max_examples=40, stateful_step_count=20)

@@ -356,5 +356,5 @@ class InOrderMachine(ViewsMachine):
 
 TestDelta = DeltaMachine.TestCase
 TestInOrder = InOrderMachine.TestCase
-TestDelta.settings = settings(max_examples=12, stateful_step_count=25, deadline=None)
-TestInOrder.settings = settings(max_examples=12, stateful_step_count=25, deadline=None)
+TestDelta.settings = settings(max_examples=12)
+TestInOrder.settings = settings(max_examples=12)

@@ -35,6 +35,11 @@ def passes(word: str) -> bool:
         ),
         pytest.param([Added("y"), Deleted("x")], [], id="is deleted with a last state that passes"),
         pytest.param(
+            [Added("x"), Deleted("x"), Added("y")],
+            [Added("x"), Deleted("x")],
+            id="has a successor that does not",
+        ),
+        pytest.param(
             [Added("x"), Deleted("x", is_tombstone=True)],
             [Added("x"), Deleted("x", is_tombstone=True)],
             id="is deleted unseen",

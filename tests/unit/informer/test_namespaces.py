@@ -316,6 +316,27 @@ async def test_a_model_is_decoded_from_each_of_them() -> None:
     }
 
 
+async def test_a_wait_is_for_all_of_them_and_ends_with_the_informer() -> None:
+    bench = Bench(a=[holding(5)], b=[[2.0, *holding(5)]])
+    ended: list[tuple[str, float]] = []
+
+    async def wait_synced() -> None:
+        await bench.informer.wait_synced()
+        ended.append(("synced", bench.clock.monotonic()))
+
+    async def wait_for() -> None:
+        with pytest.raises(ClosedError, match="informer pods in b ended before it was at version 9"):
+            await bench.informer.wait_for("9", namespace="b")
+        ended.append(("closed", bench.clock.monotonic()))
+
+    async with anyio.create_task_group() as tasks:
+        for wait in (wait_synced, wait_for, bench.informer.run):
+            tasks.start_soon(wait)
+        await bench.clock.advance(3)
+        bench.informer.close()
+    assert ended == [("synced", 2.0), ("closed", 3.0)]
+
+
 async def test_cancelled_it_leaves_nothing_behind() -> None:
     bench = Bench(a=[holding(5, of("a", "x", 1))], b=[[HOLD]])
     bench.informer.add_handler(bench.log)
