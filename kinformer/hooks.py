@@ -13,6 +13,7 @@ import msgspec
 from kinformer.meta import ObjectKey
 
 __all__ = [
+    "EventDropped",
     "HandlerFailed",
     "HandlerLagging",
     "Hooks",
@@ -239,6 +240,14 @@ class WriteUnseen(msgspec.Struct, frozen=True):
     waited: float
 
 
+class EventDropped(msgspec.Struct, frozen=True):
+    """An Event that a controller told was not written, and will not be."""
+
+    controller: str
+    reason: str
+    """The Event's own reason."""
+
+
 class Hooks(Protocol):
     """The calls that the rooms make; see the record of each for what it means."""
 
@@ -261,6 +270,7 @@ class Hooks(Protocol):
     def leadership_changed(self, event: LeadershipChanged, /) -> None: ...
     def loop_blocked(self, event: LoopBlocked, /) -> None: ...
     def write_unseen(self, event: WriteUnseen, /) -> None: ...
+    def event_dropped(self, event: EventDropped, /) -> None: ...
 
 
 class NoHooks:
@@ -287,3 +297,4 @@ class NoHooks:
     def leadership_changed(self, event: LeadershipChanged, /) -> None: ...
     def loop_blocked(self, event: LoopBlocked, /) -> None: ...
     def write_unseen(self, event: WriteUnseen, /) -> None: ...
+    def event_dropped(self, event: EventDropped, /) -> None: ...

@@ -32,6 +32,7 @@ DRIVEN = {
         "store._queue.DeltaQueue",
     ],
     "test_discovery": ["apiserver.http._discovery.Discovery"],
+    "test_event_series": ["controller._event_series.EventSeries"],
     "test_expectations": ["controller._expectations.Expectations"],
     "test_failing": ["workqueue._failing.Failing"],
     "test_failures": ["testing._failures.Failures"],

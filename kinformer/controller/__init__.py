@@ -5,6 +5,7 @@ from kinformer.controller._conditions import get_condition, set_condition
 from kinformer.controller._consistency import Consistency
 from kinformer.controller._controller import Controller, Written
 from kinformer.controller._election import LeaderElection
+from kinformer.controller._event_series import EventType
 from kinformer.controller._expectations import Expectations
 from kinformer.controller._finalizers import FinalizerClient, add_finalizer, remove_finalizer
 from kinformer.controller._history import Cause, Reason
@@ -18,6 +19,7 @@ from kinformer.controller._predicates import (
     labels_changed,
 )
 from kinformer.controller._reconcile import Cache, Reconciler, Request, RequeueAfter
+from kinformer.controller._recorder import EventRecorder
 from kinformer.controller._run import run, serve
 from kinformer.controller._runnables import Runnable
 from kinformer.controller._signals import Signals
@@ -33,6 +35,8 @@ __all__ = [
     "Cause",
     "Consistency",
     "Controller",
+    "EventRecorder",
+    "EventType",
     "Events",
     "Expectations",
     "FinalizerClient",

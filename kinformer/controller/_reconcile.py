@@ -9,7 +9,9 @@ from typing import Any, ParamSpec, Protocol, Self, TypeAlias, TypeVar, overload
 from anyio import from_thread
 
 from kinformer.client import Client
+from kinformer.controller._event_series import EventType
 from kinformer.controller._history import Reason
+from kinformer.controller._recorder import EventRecorder
 from kinformer.informer import Lister
 from kinformer.meta import Object, ObjectKey, Resource
 
@@ -63,6 +65,7 @@ class Request:
         last_error: What the call before failed with, in words; ``""`` where it did not.
         reasons: What has made the key run, the first few of it: for logs, not for decisions.
         caches: The caches that the controller has declared; read them through ``lister``.
+        recorder: Writes events; tell it something through ``event``.
     """
 
     cluster: str
@@ -72,6 +75,7 @@ class Request:
     last_error: str = ""
     reasons: tuple[Reason, ...] = ()
     caches: Mapping[Resource, Cache] = field(default_factory=dict, repr=False, compare=False)
+    recorder: EventRecorder | None = field(default=None, repr=False, compare=False)
 
     @overload
     def lister(self, resource: Resource) -> Lister[Object]: ...
@@ -95,6 +99,26 @@ class Request:
                 f"controller, or read live with request.client; declared: {declared}"
             )
         return cache.lister if model is Object else cache.lister.typed(model)
+
+    def event(
+        self,
+        regarding: Object,
+        reason: str,
+        note: str = "",
+        *,
+        type: EventType = "Normal",  # noqa: A002 -- the field's word, and a keyword
+        action: str = "Reconcile",
+        related: Object | None = None,
+    ) -> None:
+        """Tell people something about an object, by an Event that ``kubectl describe`` shows; see ``EventRecorder.event``.
+
+        Raises:
+            RuntimeError: Nobody records events for this request, as where a test has made it.
+            ValueError: See there.
+        """
+        if self.recorder is None:
+            raise RuntimeError("nobody records events here: a manager gives its requests a recorder")
+        self.recorder.event(regarding, reason, note, type=type, action=action, related=related)
 
     def run(self, function: Callable[P, Coroutine[Any, Any, T]], /, *args: P.args, **kwargs: P.kwargs) -> T:
         """In a plain reconciler, which has a thread to itself: call an async function in the event loop, and wait for it.

@@ -1,8 +1,8 @@
 """ControllerRunner: one run of one controller: its caches, its queue and its workers, over one or more clusters."""
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass
 from random import Random
 from typing import Final, NamedTuple
@@ -15,6 +15,7 @@ from kinformer.controller._consistency import Fence, WriteLog
 from kinformer.controller._controller import Controller
 from kinformer.controller._history import History, Reason, reason_of
 from kinformer.controller._reconcile import Cache, Request
+from kinformer.controller._recorder import EventRecorder
 from kinformer.controller._sources import EventSource, priority_of
 from kinformer.controller._triggers import Events, cluster_of
 from kinformer.controller._worker import Item, Workers
@@ -50,6 +51,7 @@ class _Sight(NamedTuple):
     client: Client
     log: WriteLog
     caches: Mapping[Resource, Cache]
+    recorder: EventRecorder
 
 
 class ControllerRunner:
@@ -80,6 +82,7 @@ class ControllerRunner:
     ) -> None:
         self._declared = controller.declaration()
         self._clusters = clusters
+        self._random = random
         self._hooks = hooks
         self._consistency = controller.consistency
         self._sights: dict[str, _Sight] = {}
@@ -175,7 +178,7 @@ class ControllerRunner:
             for sight in self._sights.values():
                 sight.log.fence = fence
             if not self._is_stopping:
-                async with open_task_group() as events:
+                async with self._recording(), open_task_group() as events:
                     async with anyio.create_task_group() as tasks:
                         await tasks.start(self._workers.run)
                         logger.info("%s: caches are synced, reconciling", self.name)
@@ -185,6 +188,16 @@ class ControllerRunner:
                     events.cancel_scope.cancel()
         finally:
             self.close()
+
+    @asynccontextmanager
+    async def _recording(self) -> AsyncIterator[None]:
+        """Write events around a block, and for a while after it, so that what was told last is written too."""
+        async with open_task_group() as tasks:
+            for sight in self._sights.values():
+                tasks.start_soon(sight.recorder.run)
+            yield
+            for sight in self._sights.values():
+                sight.recorder.close()
 
     async def _listen(self, events: Events) -> None:
         await events(self._trigger)
@@ -208,7 +221,10 @@ class ControllerRunner:
             seen[resource] = log.cover(informer, scope)
         for informer, registration in log.listen():
             resources.callback(informer.remove_handler, registration)
-        self._sights[cluster] = _Sight(reach.client.witnessed(log), log, seen)
+        recorder = EventRecorder(
+            reach.client, self.name, clock=self._clock, random=self._random, hooks=self._hooks
+        )
+        self._sights[cluster] = _Sight(reach.client.witnessed(log), log, seen, recorder)
         for source in self._declared.sources:
             informer = caches[source.resource]
             registration = informer.add_handler(self._enqueuer(cluster, source), name=self.name)
@@ -271,6 +287,7 @@ class ControllerRunner:
             self._history.last_error(item),
             self._history.take(item),
             sight.caches,
+            sight.recorder,
         )
 
 

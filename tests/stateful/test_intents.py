@@ -13,7 +13,7 @@ from kinformer.meta import Object, Resource
 CONFIG_MAPS = Resource.builtin("ConfigMap")
 CAPACITY = 2
 KEYS = st.sampled_from("abc")
-DATA = st.dictionaries(st.sampled_from("xyz"), st.sampled_from(["1", "2"]), max_size=3)
+DATA = st.sampled_from([{"x": "1"}, {"x": "1", "y": "1"}, {"y": "2"}, {}])
 
 
 class IntentsMachine(RuleBasedStateMachine):
