@@ -93,6 +93,19 @@ async def test_what_waits_is_written_before_it_ends() -> None:
         assert cluster.clock.next_timer is None
 
 
+async def test_what_was_only_counted_is_written_at_the_end() -> None:
+    async with Cluster() as cluster, anyio.create_task_group() as tasks:
+        recorder = EventRecorder(cluster.client, "site")
+        tasks.start_soon(recorder.run)
+        for _ in range(40):
+            recorder.event(PAGE, "Created")
+            await settle()
+        assert await events(cluster) == [("Created", 25)]
+        recorder.close()
+        await settle()
+        assert await events(cluster) == [("Created", 40)]
+
+
 @pytest.mark.parametrize(("answers", "tries"), [([503, 503], 3), ([429], 2), ([None], 2), ([500, None], 3)])
 async def test_what_may_work_later_is_tried_again(answers: list[int | None], tries: int) -> None:
     async with Cluster() as cluster:
