@@ -23,6 +23,11 @@ DRIVEN = {
     "test_answer": ["client._stream._answer.Answer"],
     "test_backoff": ["reflector._backoff.Backoff", "reflector._backoff.Openings"],
     "test_candidate": ["controller._candidate.Candidate"],
+    "test_cache": [
+        "apiserver.storage._demux.Demux",
+        "apiserver.storage._demux.LocalWatcher",
+        "apiserver.storage._snapshots.Snapshots",
+    ],
     "test_conditions": ["reflector._conditions.Conditions"],
     "test_controller": ["controller._controller.Controller"],
     "test_delayed": ["workqueue._delayed.Delayed"],

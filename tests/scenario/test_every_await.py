@@ -75,7 +75,7 @@ STAGES = {
         (requests.requests_in_the_server, server.a_server_that_lives, server.watches_that_fail),
         by="chain",
     ),
-    "storages": Stage(("apiserver/storage/",), (storages.memory,)),
+    "storages": Stage(("apiserver/storage/",), (storages.memory, storages.caches)),
     "etcd": Stage(("apiserver/storage/etcd/",), (etcds.etcds,), by="point"),
     "sockets": Stage(
         ("apiserver/http/_serving",),

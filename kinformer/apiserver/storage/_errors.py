@@ -5,12 +5,28 @@ Exception
 ├── FutureRevisionError     the revision is yet to come
 ├── StaleError              a key is at another revision than expected
 ├── TransactionError        a transaction that can never be carried out
-└── UnavailableError        no answer, or one that is none of these
+├── UnavailableError        no answer, or one that is none of these
+├── UnsupportedRequestError a cache has no such option
+├── KeyRangeError           a cache does not hold these keys
+├── CacheTimeoutError       a cache is too far behind
+├── ClosedError             a cache was closed
+└── InconsistentError       changes do not follow on what is known
 """
 
 from kinformer.apiserver.storage._keys import KeyValue
 
-__all__ = ["CompactedError", "FutureRevisionError", "StaleError", "TransactionError", "UnavailableError"]
+__all__ = [
+    "CacheTimeoutError",
+    "ClosedError",
+    "CompactedError",
+    "FutureRevisionError",
+    "InconsistentError",
+    "KeyRangeError",
+    "StaleError",
+    "TransactionError",
+    "UnavailableError",
+    "UnsupportedRequestError",
+]
 
 
 class CompactedError(Exception):
@@ -60,3 +76,33 @@ class TransactionError(Exception):
 
 class UnavailableError(Exception):
     """The storage is somewhere else, and cannot be reached or refused; whether anything was changed is not known."""
+
+
+class UnsupportedRequestError(ValueError):
+    """A cache cannot do that; ask the storage itself."""
+
+
+class KeyRangeError(ValueError):
+    """The range is empty, or reaches beyond the prefix of the cache."""
+
+
+class CacheTimeoutError(TimeoutError):
+    """The cache did not come up to a revision in time.
+
+    Attributes:
+        revision: What was waited for.
+        current: Where the cache is.
+    """
+
+    def __init__(self, revision: int, current: int) -> None:
+        super().__init__(f"the cache is at revision {current}, and did not come to {revision} in time")
+        self.revision = revision
+        self.current = current
+
+
+class ClosedError(Exception):
+    """The cache was closed."""
+
+
+class InconsistentError(Exception):
+    """Changes that are older than what is known, come twice, or delete what is not there."""
