@@ -47,14 +47,16 @@ class SharedInformer(Generic[T]):
         compact: Whether objects are held compressed: a tenth to a half of the memory, for about 10 us more when one
             arrives and 5 when its body is read. Needs the extra ``fast``.
         check_snapshots: Whether ``run`` raises where a snapshot is not what an exact LIST of its version says; see ``Reflector``.
-        name: For logs and hooks; by default the resource's ``plural.group``.
+        name: For logs and hooks; by default the resource's ``plural.group``. The reflectors of several namespaces are
+            told apart, as in ``"pods in shop"``.
         definitions: Where to hear of it when the resource is defined; see ``Reflector``.
         clock: The time.
         random: Chance, for the reflector's jitter.
         hooks: Who hears of what happens.
 
     Raises:
-        ValueError: There is no such queue, the period is negative, or an index name is taken.
+        ValueError: There is no such queue, the period is negative, or an index name is taken; or the sources by
+            namespace are none, or not of one resource.
         ImportError: It is to be compact, and zstandard is not installed.
     """
 

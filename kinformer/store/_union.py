@@ -1,6 +1,5 @@
 """Union: several stores, read as one."""
 
-from collections import ChainMap
 from collections.abc import Iterator, Mapping
 from functools import reduce
 from itertools import chain
@@ -55,8 +54,8 @@ class UnionStore(Store):
 
     @property
     def content(self) -> MappingProxyType[ObjectKey, Record]:
-        """The records by key, read-only and not copied: to be used up, or copied, before the next await."""
-        return MappingProxyType(ChainMap(*(dict(part.content) for part in self._parts.values())))
+        """The records by key, read-only, as they are now; each call puts them together anew."""
+        return MappingProxyType({record.key: record for record in self})
 
     @property
     def index_names(self) -> tuple[str, ...]:
