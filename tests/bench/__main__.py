@@ -6,7 +6,7 @@ bound: it finds what has become much dearer. What is promised is checked by the 
 
 import sys
 
-from tests.bench import imports, memory, objects, pipeline, queues, stages, stalls, streams
+from tests.bench import imports, memory, objects, pipeline, queues, stages, stalls, storage, streams
 
 
 def main(arguments: list[str]) -> int:
@@ -17,12 +17,13 @@ def main(arguments: list[str]) -> int:
     is_quick = bool(arguments)
     rounds, slack = (5, 1.5) if is_quick else (15, 1.0)
     results = [imports.run(rounds)]
-    for room in (objects, queues, pipeline):
+    for room in (objects, queues, pipeline, storage):
         results += [comparison.run(rounds, slack=slack) for comparison in room.comparisons()]
     results.append(streams.run(rounds, slack=slack))
     stages.show(2 if is_quick else rounds)
     results.append(queues.gives_memory_back(200_000 if is_quick else 2_000_000))
     results.append(stalls.run(quick=is_quick))
+    results.append(storage.reads_seldom(quick=is_quick))
     results.append(memory.run(quick=is_quick))
     return 0 if all(results) else 1
 
