@@ -104,6 +104,8 @@ class Workers:
         self._is_stopping = False
         self._scope: anyio.CancelScope | None = None
         self._deadline: Timer | None = None
+        self._warning: Timer | None = None
+        self._told_of: set[Item] = set()  # those that run for so long that the log has told of them
         self.was_cut: tuple[Item, ...] = ()
         """The keys whose reconciles were cancelled when the grace was over."""
 
@@ -131,8 +133,9 @@ class Workers:
                     tasks.start_soon(self._work)
                 task_status.started()
         finally:
-            if self._deadline is not None:
-                self._deadline.cancel()
+            for timer in (self._deadline, self._warning):
+                if timer is not None:
+                    timer.cancel()
 
     def _give_up(self, scope: anyio.CancelScope) -> None:
         self.was_cut = tuple(self._running)
@@ -157,12 +160,13 @@ class Workers:
         attempt = self._queue.requeues(item) + 1
         request = self._request(item, attempt)
         began = self._running[item] = self._clock.monotonic()
-        warning = self._clock.call_at(began + _LONG, partial(self._warn, item))
+        if self._warning is None:  # one timer for all calls: one for each would cost a tenth of a short call
+            self._warning = self._clock.call_at(began + _LONG, self._warn)
         try:
             outcome = await self._call(request)
         finally:
-            warning.cancel()
             del self._running[item]
+            self._told_of.discard(item)
         duration = self._clock.monotonic() - began
         error = outcome if isinstance(outcome, Exception) else None
         self._hooks.reconcile_finished(
@@ -190,14 +194,24 @@ class Workers:
                 if not self._queue.is_parked(item):
                     self._history.add(item, _RETRIED)
 
-    def _warn(self, item: Item) -> None:
-        logger.warning(
-            "%s: the reconcile of %s has been going on for %g s",
-            self.name,
-            item,
-            _LONG,
-            extra=self._facts(item),
-        )
+    def _warn(self) -> None:
+        """Tell of each call that has been going on for long, once, and look again when the next will have been."""
+        self._warning = None
+        now = self._clock.monotonic()
+        untold = {item: began for item, began in self._running.items() if item not in self._told_of}
+        for item, began in untold.items():
+            if began + _LONG <= now:
+                self._told_of.add(item)
+                logger.warning(
+                    "%s: the reconcile of %s has been going on for %g s",
+                    self.name,
+                    item,
+                    _LONG,
+                    extra=self._facts(item),
+                )
+        moments = [began + _LONG for began in untold.values() if began + _LONG > now]
+        if moments:
+            self._warning = self._clock.call_at(min(moments), self._warn)
 
     def _facts(self, item: Item) -> dict[str, object]:
         return {"controller": self.name, "cluster": item.cluster, "key": str(item.key)}

@@ -238,9 +238,26 @@ async def test_a_call_that_takes_long_is_told_of_after_a_minute(caplog: pytest.L
         tasks.start_soon(bench.workers.run)
         await bench.clock.advance(59)
         assert not caplog.messages
-        await bench.clock.advance(200)
+        bench.queue.add(B)
+        await bench.clock.advance(59)
         assert caplog.messages == ["site: the reconcile of default/a has been going on for 60 s"]
+        await bench.clock.advance(100)
+        assert caplog.messages[1:] == ["site: the reconcile of default/b has been going on for 60 s"]
         tasks.cancel_scope.cancel()
+    assert bench.clock.next_timer is None
+
+
+async def test_of_each_call_it_is_told_once_and_of_the_next_call_of_its_key_again(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    bench = Bench(hang, timeout=100)
+    bench.queue.add(A)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(bench.workers.run)
+        await bench.clock.advance(250)
+        tasks.cancel_scope.cancel()
+    long = [message for message in caplog.messages if "going on" in message]
+    assert len(long) == 2
 
 
 async def test_a_request_tells_the_last_error_and_why_its_key_came_back() -> None:
