@@ -2,6 +2,7 @@
 
 import logging
 import math
+from contextlib import suppress
 from typing import Any, Final
 
 import anyio
@@ -75,6 +76,7 @@ class Housekeeping:
         self._nodes.clear()
         self._owners = OwnerGraph(self._scope_of)
         self._namespaces = NamespaceLedger()
+        await self._verbs.reload()
         for item in present.items:
             self._put(item.key, item.value)
         return present.revision
@@ -92,6 +94,8 @@ class Housekeeping:
 
     def _apply(self, batch: Batch) -> None:
         for change in batch.changes:
+            with suppress(msgspec.DecodeError):  # of which a line is written below
+                self._verbs.follow(change)
             if change.current is not None:
                 self._put(change.key, change.current.value)
             else:

@@ -18,7 +18,7 @@ from kinformer.apiserver.registry import (
 from kinformer.apiserver.rest._objects import Objects, decode
 from kinformer.apiserver.rest._options import DeleteOptions, Target
 from kinformer.apiserver.rest._strategy import timestamp
-from kinformer.apiserver.storage import KeyRange, KeyValue, StaleError
+from kinformer.apiserver.storage import Change, KeyRange, KeyValue, StaleError
 
 __all__ = ["Definitions", "is_definition"]
 
@@ -29,16 +29,33 @@ def is_definition(served: Served) -> bool:
 
 
 class Definitions:
-    """Keeps the registry equal to the stored definitions, and ends a definition once its objects are gone."""
+    """Keeps the registry equal to the stored definitions, and ends a definition once its objects are gone.
+
+    What is written here is served at once; what others write into the same storage, when ``follow`` hears of it. So each
+    name has the revision that its entry comes from, and nothing older takes its place.
+    """
 
     def __init__(self, objects: Objects) -> None:
         self._objects = objects
+        self._revisions: dict[str, int] = {}
 
     async def load(self) -> None:
-        """Serve what the storage holds."""
+        """Serve what the storage holds, and nothing else."""
         found = await self._objects.kv.range(KeyRange.prefix(self._served.prefix()))
         for value in found.items:
-            self.publish(decode(value))
+            self.publish(decode(value), value.mod_revision)
+        names = {self._name(value.key) for value in found.items}
+        for name in self._revisions.keys() - names:
+            self._remove(name, found.revision)
+
+    def follow(self, change: Change) -> None:
+        """Serve what a change of the storage says, where it is one of a definition that is not known yet."""
+        if not change.key.startswith(self._served.prefix()):
+            return
+        if change.current is not None:
+            self.publish(decode(change.current), change.revision)
+        else:
+            self._remove(self._name(change.key), change.revision)
 
     def prepare(self, content: dict[str, Any], now: datetime) -> None:
         """Fill in what the server adds to a definition, in place."""
@@ -47,9 +64,12 @@ class Definitions:
         )  # that of the stored object, which is compared with
         prepare_definition(content, taken=self._objects.registry.served(), now=timestamp(now))
 
-    def publish(self, content: dict[str, Any]) -> None:
-        """Serve what a definition says, now that it is stored."""
-        self._objects.registry.put_custom(content["metadata"]["name"], served_by(content))
+    def publish(self, content: dict[str, Any], revision: int) -> None:
+        """Serve what a definition says, now that it is stored; unless something newer is served."""
+        name = content["metadata"]["name"]
+        if revision > self._revisions.get(name, 0):
+            self._revisions[name] = revision
+            self._objects.registry.put_custom(name, served_by(content))
 
     async def store(self, served: Served, key: str, content: dict[str, Any], *, expected: int) -> KeyValue:
         """Write an object; a definition is served from then on.
@@ -62,7 +82,7 @@ class Definitions:
             return await self._objects.kv.put(key, encoded, expected=expected)
         with self._objects.unbroken():
             value = await self._objects.kv.put(key, encoded, expected=expected)
-            self.publish(content)
+            self.publish(content, value.mod_revision)
         return value
 
     async def remove(self, served: Served, value: KeyValue) -> int:
@@ -81,7 +101,7 @@ class Definitions:
             if served.is_custom:
                 await self._finish(served)
             else:
-                await self._withdraw(value.key.removeprefix(served.prefix()))
+                await self._withdraw(value.key.removeprefix(served.prefix()), revision)
         return revision
 
     async def _delete(self, value: KeyValue) -> int:
@@ -89,9 +109,17 @@ class Definitions:
         assert change is not None  # noqa: S101 -- a missing key would have been stale
         return change.revision
 
-    async def _withdraw(self, name: str) -> None:
+    def _remove(self, name: str, revision: int) -> None:
+        if revision > self._revisions.get(name, 0):
+            self._revisions[name] = revision
+            self._objects.registry.remove_custom(name)
+
+    def _name(self, key: str) -> str:
+        return key.removeprefix(self._served.prefix())
+
+    async def _withdraw(self, name: str, revision: int) -> None:
         """Serve it no longer, now that it is gone, and let those have its names that waited for them (rule C-4)."""
-        self._objects.registry.remove_custom(name)
+        self._remove(name, revision)
         for value in (await self._objects.kv.range(KeyRange.prefix(self._served.prefix()))).items:
             content = decode(value)
             before = deepcopy(content)
@@ -99,12 +127,12 @@ class Definitions:
             if content == before:
                 continue
             try:
-                await self._objects.kv.put(
+                stored = await self._objects.kv.put(
                     value.key, StoredObject.encode(content), expected=value.mod_revision
                 )
             except StaleError:
                 continue  # whoever came in between has decided on the same names
-            self.publish(content)
+            self.publish(content, stored.mod_revision)
 
     def mark(self, content: dict[str, Any], now: datetime) -> None:
         """Note in a definition that is being deleted what is being waited for, in place."""
@@ -149,8 +177,7 @@ class Definitions:
                         value.key, StoredObject.encode(content), expected=value.mod_revision
                     )
                 else:
-                    await self._delete(value)
-                    await self._withdraw(name)
+                    await self._withdraw(name, await self._delete(value))
             except StaleError:
                 continue
             return

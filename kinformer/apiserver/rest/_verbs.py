@@ -25,7 +25,7 @@ from kinformer.apiserver.rest._reading import Reader
 from kinformer.apiserver.rest._scaling import Scaler
 from kinformer.apiserver.rest._watching import Watcher
 from kinformer.apiserver.rest._writing import Writer
-from kinformer.apiserver.storage import KV
+from kinformer.apiserver.storage import KV, Change
 from kinformer.clock import Clock
 
 __all__ = ["Verbs"]
@@ -75,6 +75,14 @@ class Verbs:
             except StatusError as error:
                 if error.reason != "AlreadyExists":
                     raise
+
+    async def reload(self) -> None:
+        """Serve the definitions that the storage holds now, whoever wrote them."""
+        await self._definitions.load()
+
+    def follow(self, change: Change) -> None:
+        """Hear of a change of the storage, so that definitions which others write into it are served too."""
+        self._definitions.follow(change)
 
     async def get(self, target: Target, *, version: str = "") -> StoredObject:
         """Read one object, or its status or scale, at least as new as ``version``."""

@@ -54,7 +54,7 @@ SHIELDED: Final[Mapping[str, str]] = {
     "apiserver/rest/_definitions.py, Definitions.sweep": _TOGETHER,
     "apiserver/rest/_definitions.py, Definitions.remove: await self._delete(value) (2)": _TOGETHER,
     "apiserver/rest/_definitions.py, Definitions.remove: await self._finish(served)": _TOGETHER,
-    "apiserver/rest/_definitions.py, Definitions.remove: await self._withdraw(value.key.removeprefix(served.prefix()))": _TOGETHER,
+    "apiserver/rest/_definitions.py, Definitions.remove: await self._withdraw(value.key.removeprefix(served.prefix()), revision)": _TOGETHER,
     "apiserver/rest/_definitions.py, Definitions.store: await self._objects.kv.put(key, encoded, expected=expected) (2)": _TOGETHER,
     "await self._definitions.sweep(new, self.delete)": _TOGETHER,
     "apiserver/rest/_deleting.py, Deleter._remove: await self._definitions.store(served, value.key, new, expected=value.mod_revision)": _TOGETHER,

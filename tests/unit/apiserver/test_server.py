@@ -12,6 +12,7 @@ import pytest
 from kinformer.apiserver import ApiServer
 from kinformer.apiserver.storage import KeyRange, MemoryKV
 from kinformer.testing import AppTransport, FakeClock, settle
+from tests.unit.apiserver.http.stage import CRD
 
 CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
 
@@ -43,6 +44,27 @@ async def test_storage_outlives_a_server() -> None:
         await client.post(CONFIG_MAPS, json={"metadata": {"name": "a"}})
     async with ApiServer(storage=storage) as server, client_of(server) as client:
         assert (await client.get(f"{CONFIG_MAPS}/a")).status_code == 200
+
+
+async def test_a_definition_that_one_server_takes_in_is_served_by_all_over_the_same_storage() -> None:
+    storage = MemoryKV()
+    sites = "/apis/example.dev/v1/namespaces/default/sites"
+    definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+    async with (
+        ApiServer(storage=storage) as left,
+        ApiServer(storage=storage) as right,
+        client_of(left) as one,
+        client_of(right) as other,
+    ):
+        assert (await other.get(sites)).status_code == 404
+        assert (await one.post(definitions, json=CRD)).status_code == 201
+        await settle()
+        made = {"apiVersion": "example.dev/v1", "kind": "Site", "metadata": {"name": "a"}}
+        assert (await other.post(sites, json=made)).status_code == 201
+        assert (await one.get(f"{sites}/a")).status_code == 200
+        assert (await other.delete(f"{definitions}/{CRD['metadata']['name']}")).status_code == 200
+        await settle()
+        assert {(await each.get(sites)).status_code for each in (one, other)} == {404}
 
 
 async def test_equal_seeds_give_equal_servers() -> None:

@@ -17,7 +17,7 @@ from kinformer.apiserver.rest import (
     Verbs,
     WriteOptions,
 )
-from kinformer.apiserver.storage import MemoryKV
+from kinformer.apiserver.storage import KeyRange, MemoryKV
 from kinformer.testing import FakeClock
 
 At = Callable[..., Target]
@@ -311,3 +311,35 @@ async def test_custom_objects_take_no_strategic_merge(verbs: Verbs, at: At) -> N
     with pytest.raises(StatusError) as caught:
         await verbs.patch(at("widgets", "default", "a"), PatchKind.STRATEGIC, {}, WRITE)
     assert caught.value.code == 415
+
+
+async def test_what_is_served_comes_from_the_newest_word_on_it_whoever_wrote_it(
+    verbs: Verbs, kv: MemoryKV, registry: Registry, at: At
+) -> None:
+    key = "/registry/apiextensions.k8s.io/customresourcedefinitions/widgets.example.dev"
+    start = await kv.revision() + 1
+    await verbs.create(at("customresourcedefinitions"), definition(), WRITE)
+    async with kv.watch(KeyRange.key(key), start) as changes:
+        (created,) = (await anext(changes)).changes
+        gone = await kv.delete(key)
+        assert gone is not None
+        verbs.follow(created)
+        assert registry.find("example.dev", "v1", "widgets") is not None
+        verbs.follow(gone)
+        verbs.follow(created)  # which is older
+        assert registry.find("example.dev", "v1", "widgets") is None
+
+
+async def test_reloading_serves_what_is_stored_and_nothing_else(
+    verbs: Verbs, kv: MemoryKV, registry: Registry, at: At
+) -> None:
+    key = "/registry/apiextensions.k8s.io/customresourcedefinitions/widgets.example.dev"
+    await verbs.create(at("customresourcedefinitions"), definition(), WRITE)
+    value = await kv.get(key)
+    assert value is not None
+    await kv.delete(key)
+    await verbs.reload()
+    assert registry.find("example.dev", "v1", "widgets") is None
+    await kv.put(key, value.value)
+    await verbs.reload()
+    assert registry.find("example.dev", "v1", "widgets") is not None
