@@ -128,27 +128,29 @@ class InformerMachine(RuleBasedStateMachine):
             self.server.history.clear()
         self.server.publish()
 
-    @rule(names=st.sets(NAMES, min_size=1))
-    def recreate_unseen(self, names: set[str]) -> None:
-        """While nobody can look, objects make way for others of the same name."""
+    @rule(names=st.sets(NAMES, min_size=1), is_final=st.booleans())
+    def replace_unseen(self, names: set[str], is_final: bool) -> None:
+        """While nobody can look, objects go, and make way for others of the same name or not."""
         for name in sorted(names & self.server.content.keys()):
             self.uids += 1
             self.server.write(EventType.DELETED, name, self.server.content[name].metadata.uid)
-            self.server.write(EventType.ADDED, name, f"u{self.uids}")
+            if not is_final:
+                self.server.write(EventType.ADDED, name, f"u{self.uids}")
         self.cut(is_forgotten=True)
         self.go_on(40)
 
     @rule(
         names=st.sets(NAMES, min_size=1),
+        is_final=st.booleans(),
         turns=st.sampled_from([0, 0, 1, 2]),
         coalesce=st.booleans(),
     )
-    def join_in_half_a_list(self, names: set[str], turns: int, coalesce: bool) -> None:
+    def join_in_half_a_list(self, names: set[str], is_final: bool, turns: int, coalesce: bool) -> None:
         """Everything changes unseen; then a list comes; one joins while it is got ready, and one when it can be read."""
         if self.server.gate.is_set():
             self.runner.run(self.hold())
         self.server.stir()
-        self.recreate_unseen(names)
+        self.replace_unseen(names, is_final)
         for registration in list(self.views)[:-2]:
             self.let_go(registration)
         self.runner.run(self.join_twice(turns, coalesce))
@@ -159,15 +161,17 @@ class InformerMachine(RuleBasedStateMachine):
     async def join_twice(self, turns: int, coalesce: bool) -> None:
         """No time passes; it may be that no list comes yet."""
         self.server.gate.set()
-        lists, informer = self.informer.stats.relists, self.informer
+        before = self.informer.stats
         for is_swapped in (False, True):
             for _ in range(40):
-                is_ready = informer.stats.relists > lists and not informer.stats.queued
-                if is_ready and (not is_swapped or informer.store.version == str(self.server.version)):
+                now = self.informer.stats
+                is_first = not before.queue_high_water and now.queue_high_water
+                is_taken = (is_first or now.relists > before.relists) and not now.queued
+                if is_taken and (not is_swapped or self.informer.store.version == str(self.server.version)):
                     break
                 await checkpoint()
             await self.take_turns(turns)
-            await self.add(coalesce=coalesce, is_slow=False, resync=None)
+            await self.add(coalesce=coalesce, is_slow=False, resync=30.0 if is_swapped else None)
 
     @rule(
         coalesce=st.booleans(),
@@ -233,12 +237,11 @@ class InformerMachine(RuleBasedStateMachine):
             assert max(view.resyncs.values(), default=0) <= (passed // view.period if view.period else 0)
 
     def teardown(self) -> None:
-        """In the end, with time and no haste, everybody knows what the server knows, and is shown it again."""
+        """After one more list everybody knows, with time and no haste, what the server knows, and is shown it again."""
         try:
             for view in self.views.values():
                 view.gate.set()
-            self.server.gate.set()
-            self.server.publish()
+            self.join_in_half_a_list({"a", "b"}, is_final=False, turns=0, coalesce=False)
             for _ in range(30):
                 self.go_on(10)
                 if self.informer.store.version == str(self.server.version):
@@ -251,6 +254,7 @@ class InformerMachine(RuleBasedStateMachine):
                 assert not view.period or all(
                     view.resyncs[key] > before[registration][key] for key in view.content
                 )
+            self.nobody_is_shown_an_object_again_before_its_time()
         finally:
             self.runner.run(self.end())
             self.runner.close()
