@@ -19,7 +19,7 @@ TEXTS = st.sampled_from(["", "x", '},{"metadata":{', "\\", '"items":[', "\u2028"
 INNER = st.recursive(
     TEXTS | st.integers(),
     lambda each: st.lists(each | each.map(lambda x: {"metadata": {"name": x}})),
-    max_leaves=6,
+    max_leaves=3,
 )
 BEGINNINGS = {"metadata": b'{"metadata":{', "apiVersion": b'{"apiVersion":"v1","kind":"Pod",'}
 """How the items begin, by the key that is written first."""
@@ -56,13 +56,14 @@ class Listing(RuleBasedStateMachine):
         self.written += item
 
     @precondition(lambda self: not self.is_over)
-    @rule(name=NAMES, labels=LABELS, inner=INNER)
-    def an_object(self, name: object, labels: object, inner: object) -> None:
-        body = {"metadata": {"name": name, "labels": labels}, "spec": {"x": inner}}
-        content: dict[str, object] = {**body, "apiVersion": "v1", "kind": "Pod"}
-        order = sorted(content, key=lambda key: (key != self.first, key not in {"apiVersion", "kind"}))
-        ordered = {key: content[key] for key in order}
-        self.write(json.dumps(ordered, separators=(",", ":"), ensure_ascii=False).encode())
+    @rule(objects=st.lists(st.tuples(NAMES, LABELS, INNER), min_size=1, max_size=3))
+    def some_objects(self, objects: list[tuple[object, object, object]]) -> None:
+        for name, labels, inner in objects:
+            body = {"metadata": {"name": name, "labels": labels}, "spec": {"x": inner}}
+            content: dict[str, object] = {**body, "apiVersion": "v1", "kind": "Pod"}
+            order = sorted(content, key=lambda key: (key != self.first, key not in {"apiVersion", "kind"}))
+            ordered = {key: content[key] for key in order}
+            self.write(json.dumps(ordered, separators=(",", ":"), ensure_ascii=False).encode())
 
     @precondition(lambda self: not self.is_over and len(self.begins) > 3)
     @rule(

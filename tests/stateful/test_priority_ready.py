@@ -31,7 +31,11 @@ class PriorityReadyMachine(RuleBasedStateMachine):
         for key in ready - self.deadlines.keys():
             self.deadlines[key] = self.takes + self.ageing * len(ready)
 
-    @rule(key=KEYS, priority=PRIORITIES)
+    @rule(keys=st.lists(KEYS, min_size=1, max_size=4), priority=PRIORITIES)
+    def add_some(self, keys: list[str], priority: int) -> None:
+        for key in keys:
+            self.add(key, priority)
+
     def add(self, key: str, priority: int) -> None:
         assert self.ready.add(key, priority) == self.model.add(key, priority)
         self.promise()
