@@ -148,8 +148,9 @@ class EventSeries:
             series.written = 0
 
     def failed(self, write: EventWrite) -> None:
-        """It is given up."""
+        """It is given up, and forgotten: the same again begins a new Event."""
         self._pending.pop(write.told, None)
+        self._series.pop(write.told, None)
 
     def flush(self) -> None:
         """Let everything be written that was only counted."""

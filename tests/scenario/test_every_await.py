@@ -68,7 +68,15 @@ STAGES = {
         ),
     ),
     "controllers": Stage(
-        ("controller/",), (controllers.managers, controllers.finalizers, controllers.programs)
+        ("controller/",),
+        (
+            controllers.managers,
+            controllers.finalizers,
+            controllers.programs,
+            controllers.elections,
+            controllers.recorders,
+            controllers.operators,
+        ),
     ),
     "server": Stage(
         ("apiserver/",),

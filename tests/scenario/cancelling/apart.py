@@ -29,6 +29,7 @@ NEVER_WAITS: Final[Mapping[str, str]] = {
     "cli/_embedded.py, _etcd: enter async with EtcdKV(endpoint) as storage": _OPENS,
     "cli/_embedded.py, _etcd: leave async with EtcdKV(endpoint) as storage": "a channel without calls is closed at once",
     "client/_client.py, Client.__aenter__: await self._http.open(self._config)": _OPENS,
+    "enter async with self._recording()": _GROUP,
     "client/_http.py, Http.open: await pool.__aenter__()": _OPENS,
     "client/_stream/_transport.py, StreamTransport.__aenter__: await self._others.__aenter__()": _OPENS,
     "enter async with self._http(": _OPENS,
@@ -61,6 +62,9 @@ SHIELDED: Final[Mapping[str, str]] = {
     "apiserver/http/_serving.py, _Serving.run": _STOPS,
     "apiserver/http/_serving.py, _Serving.stop: await checkpoint()": _STOPS,
     "apiserver/http/_serving.py, _Serving.stop: await self._finished.wait() (2)": _STOPS,
+    "controller/_leadership.py, Campaign._keep: await self._try()": (
+        "a lease is renewed behind a shield while the work under it ends; the steps of a try are cancelled before it is won"
+    ),
     "testing/_running.py, _see_out": "in a task of its own behind a shield: only it can move the time",
 }
 """They wait, where no cancellation can reach them."""

@@ -16,7 +16,7 @@ import anyio
 import httpx
 from anyio.lowlevel import checkpoint
 
-from kinformer.client import Client, Config, RateLimit, ResourceClient, Tls, retry_on_conflict, wait_for
+from kinformer.client import Call, Client, Config, RateLimit, ResourceClient, Tls, retry_on_conflict, wait_for
 from kinformer.client._issued import IssuedCredentials
 from kinformer.client._issuer import Issued
 from kinformer.errors import ConflictError, RequestError
@@ -99,6 +99,22 @@ async def find_kinds(client: Client, name: str) -> object:
     return None
 
 
+class Slow:
+    """A witness that takes its time."""
+
+    def sending(self, call: Call, /) -> None:
+        """No objection."""
+
+    async def answered(self, call: Call, answer: bytes, /) -> None:
+        await checkpoint()
+
+
+async def write_with_a_witness(client: Client, name: str) -> object:
+    maps = client.witnessed(Slow()).resource(CONFIG_MAPS)
+    found = await maps.get(f"default/{name}")
+    return await maps.patch(found.key, {"data": {"x": "1"}})
+
+
 def to_the_map(request: Callable[[ResourceClient[Object], str], Awaitable[object]]) -> Work:
     return lambda client, name: request(client.resource(CONFIG_MAPS), f"default/{name}")
 
@@ -129,6 +145,7 @@ WORKS: Final[dict[str, Work]] = {
     "delete a namespace": delete_a_namespace,
     "define and withdraw": define_and_withdraw,
     "find kinds": find_kinds,
+    "write with a witness": write_with_a_witness,
     "ask for something else": lambda client, name: client.request("GET", "/version"),
 }
 

@@ -12,13 +12,28 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import anyio
+import httpx
+from anyio.abc import TaskStatus
 from anyio.lowlevel import checkpoint
 
 from kinformer.apiserver import ApiServer
-from kinformer.client import Kubeconfig
-from kinformer.controller import Controller, Manager, Request, add_finalizer, remove_finalizer, serve
+from kinformer.client import Client, Kubeconfig
+from kinformer.controller import (
+    Applier,
+    Controller,
+    EventRecorder,
+    LeaderElection,
+    Manager,
+    Request,
+    Trigger,
+    add_finalizer,
+    remove_finalizer,
+    serve,
+)
+from kinformer.controller._lease import LEASES
 from kinformer.controller._signals import SIGNALS
 from kinformer.hooks import NoHooks, ReflectorFailed
+from kinformer.meta import Object, ObjectKey
 from kinformer.tasks import has_cancellation
 from kinformer.testing import Cluster, FakeClock, config_map, settle
 from kinformer.workqueue import WorkQueue
@@ -140,6 +155,133 @@ class Flawed(NoHooks):
 
     def reflector_failed(self, event: ReflectorFailed, /) -> None:
         raise LookupError("a bug")
+
+
+async def elections(sweep: Sweep) -> None:
+    """A candidacy from standing by to giving back; whatever became of it, the next one comes to lead."""
+    async with Cluster() as cluster:
+        leases, names = cluster.client.resource(LEASES), count()
+
+        async def lead() -> None:
+            name = f"e{next(names)}"
+            other = {"holderIdentity": "other", "leaseDurationSeconds": 3}
+            await leases.create({"metadata": {"name": name, "namespace": "default"}, "spec": other})
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(cluster.advance, 60.0)
+                async with LeaderElection(name).lead(cluster.client):
+                    await cluster.clock.sleep(5.0)
+                tasks.cancel_scope.cancel()
+
+        await sweep.of(lead, held=lambda: cluster.clock.next_timer)
+
+
+class Service:
+    """What a manager runs besides controllers; it takes a moment to end."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._closed = anyio.Event()
+
+    async def run(self, *, task_status: TaskStatus[None]) -> None:
+        self._closed = anyio.Event()
+        await checkpoint()
+        task_status.started()
+        await self._closed.wait()
+        await self._cluster.clock.sleep(0.1)
+
+    def close(self) -> None:
+        self._closed.set()
+
+
+async def operators(sweep: Sweep) -> None:
+    """A manager with an election and all that it can run, whose reconcilers write, tell, and wait to read it."""
+    async with Cluster(config_map("a")) as cluster:
+        applier, numbers = Applier("o"), count()
+        seen: list[str] = []
+
+        async def write(request: Request) -> None:
+            found = request.lister(CONFIG_MAPS).get(request.key)
+            if found is not None and request.key.name == "a":
+                for _ in range(2):
+                    request.event(found, "Seen")
+                    await settle_events(cluster)
+                wanted = {"metadata": {"name": f"b{next(numbers)}", "namespace": "default"}}
+                await applier.create_or_apply(request, CONFIG_MAPS, wanted)
+                seen.append("written")
+
+        def look(request: Request) -> None:
+            seen.append("looked")
+
+        async def listen(trigger: Trigger) -> None:
+            trigger(ObjectKey("default", "a"))
+            await anyio.sleep_forever()
+
+        async def operate() -> None:
+            seen.clear()
+            controllers = [
+                Controller("o", write, consistency="barrier").watches(CONFIG_MAPS).listens_to(listen),
+                Controller("plain", look).watches(CONFIG_MAPS),
+            ]
+            manager = Manager(
+                *controllers,
+                clients=cluster.client,
+                clock=cluster.clock,
+                election=LeaderElection("o", identity=f"i{next(numbers)}"),
+                servers=[Service(cluster)],
+                others=[Service(cluster)],
+                leading=[Service(cluster)],
+            )
+
+            async def stop() -> None:
+                await cluster.until(lambda: {"written", "looked"} <= set(seen), timeout=1000.0)
+                manager.stop()
+                await cluster.advance(20.0)
+
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(stop)
+                await manager.run()
+
+        await sweep.of(operate, held=lambda: cluster.server.app.open_watches)
+
+
+async def settle_events(cluster: Cluster) -> None:
+    """Give the recorder a moment to write what was told."""
+    await cluster.clock.sleep(0.1)
+
+
+async def recorders(sweep: Sweep) -> None:
+    """Events to a server that is overloaded at first."""
+    async with Cluster() as cluster:
+        page = Object.from_mapping(config_map("page"), CONFIG_MAPS)
+
+        async def record() -> None:
+            recorder = EventRecorder(cluster.client, "r", clock=cluster.clock)
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(recorder.run)
+                for _ in range(2):
+                    recorder.event(page, "Seen")
+                    await cluster.advance(1.0)
+                recorder.close()
+
+        async def hesitate() -> None:
+            """A client that is not entered cannot reach anything: each try fails, and there is a pause before the next."""
+            async with Client("http://nowhere.invalid", transport=Refusing(), clock=cluster.clock) as client:
+                recorder = EventRecorder(client, "r")
+                async with anyio.create_task_group() as tasks:
+                    tasks.start_soon(recorder.run)
+                    recorder.event(page, "Seen")
+                    await cluster.advance(200.0)
+                    recorder.close()
+
+        for work in (record, hesitate):
+            await sweep.of(work, held=lambda: cluster.clock.next_timer)
+
+
+class Refusing(httpx.AsyncBaseTransport):
+    """No server is there."""
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        raise httpx.ConnectError("nobody is there")
 
 
 async def finalizers(sweep: Sweep) -> None:

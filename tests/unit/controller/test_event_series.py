@@ -209,6 +209,18 @@ def test_a_series_of_which_something_was_only_counted_goes_on() -> None:
     assert (write.key.name, write.counted) == ("web.1", 41)
 
 
+def test_what_is_given_up_is_not_tried_again_at_the_end() -> None:
+    scene = Scene()
+    scene.tell(told())
+    write = scene.series.next()
+    assert write is not None
+    scene.series.failed(write)
+    scene.series.flush()
+    assert scene.write() == []
+    scene.tell(told())
+    assert [(write.is_new, write.key.name) for write in scene.write()] == [(True, "web.2")]
+
+
 def test_what_is_told_while_it_is_being_written_is_written_next() -> None:
     scene = Scene()
     scene.tell(told())
