@@ -15,7 +15,6 @@ from kinformer.apiserver.storage._cache_watch import CacheWatch
 from kinformer.apiserver.storage._contracts import KV, WatchStream
 from kinformer.apiserver.storage._demux import Demux, LocalWatcher
 from kinformer.apiserver.storage._errors import (
-    CacheTimeoutError,
     ClosedError,
     FutureRevisionError,
     InconsistentError,
@@ -23,6 +22,7 @@ from kinformer.apiserver.storage._errors import (
     UnavailableError,
     UnsupportedRequestError,
 )
+from kinformer.apiserver.storage._freshness import Freshness
 from kinformer.apiserver.storage._keys import KeyRange, KeyValue
 from kinformer.apiserver.storage._memory_watches import Waker
 from kinformer.apiserver.storage._readiness import Readiness
@@ -87,18 +87,19 @@ class Cache:
         self._keys = KeyRange.prefix(prefix)
         self._server = KeyRange.key(prefix or "/")
         self._buffer = buffer
-        self._timeout = timeout
         self._resync_period = resync_period
-        self._progress_request_period = progress_request_period
         self._progress_period = progress_period
         self._strict = strict
         self._clock = clock or SystemClock()
         self._snapshots = Snapshots(window)
         self._demux = Demux(window, strict=strict)
         self._readiness = Readiness()
-        self._advanced = anyio.Event()
-        self._wanted = anyio.Event()
-        self._waiters = 0
+        self._freshness = Freshness(
+            lambda: self._snapshots.revision,
+            timeout=timeout,
+            period=progress_request_period,
+            clock=self._clock,
+        )
         self._stream: WatchStream | None = None
         self._closed = anyio.Event()
         self._is_running = False
@@ -139,7 +140,7 @@ class Cache:
         try:
             async with open_task_group() as tasks:
                 tasks.start_soon(self._follow)
-                tasks.start_soon(self._request_progress)
+                tasks.start_soon(self._freshness.run, self._ask_for_progress)
                 if self._strict:
                     tasks.start_soon(self._resync)
                 await self._readiness.wait_ready()
@@ -155,7 +156,7 @@ class Cache:
         """Let ``run`` return, and all local watches end. Whoever waits gets ``ClosedError``."""
         self._closed.set()
         self._readiness.set()  # so that nobody waits for it any more
-        self._advance()
+        self._freshness.close()
 
     async def get(self, key: str, *, revision: int = 0, serializable: bool = False) -> KeyValue | None:
         """Read one key; see ``range``."""
@@ -211,19 +212,8 @@ class Cache:
             CacheTimeoutError: It does not come so far in time.
             ClosedError: The cache was closed.
         """
-        if self._snapshots.revision >= revision:
-            return
-        self._waiters += 1
-        self._wanted.set()
-        try:
-            with self._clock.move_on_after(self._timeout):
-                while self._snapshots.revision < revision and not self._closed.is_set():
-                    await self._advanced.wait()
-        finally:
-            self._waiters -= 1
+        await self._freshness.wait_for(revision)
         self._check_open()
-        if self._snapshots.revision < revision:
-            raise CacheTimeoutError(revision, self._snapshots.revision)
 
     @asynccontextmanager
     async def watch(self, request: WatchRequest) -> AsyncIterator[CacheWatch]:
@@ -288,7 +278,7 @@ class Cache:
         """Read everything and follow it, until that fails."""
         found = await self._kv.range(self._keys)
         self._snapshots.restore(found.items, found.revision)
-        self._advance()
+        self._freshness.advance()
         async with self._kv.watch_stream() as stream:
             stream.create(WatchRequest(self._keys, found.revision + 1, progress_notify=True))
             async for response in stream:
@@ -308,22 +298,11 @@ class Cache:
         elif response.is_progress:
             self._demux.progress(response.revision)
             self._snapshots.advance(response.revision)
-        self._advance()
+        self._freshness.advance()
 
-    def _advance(self) -> None:
-        advanced, self._advanced = self._advanced, anyio.Event()
-        advanced.set()
-
-    async def _request_progress(self) -> None:
-        """Ask how far the storage has come, only while somebody waits."""
-        while True:
-            await self._wanted.wait()
-            if not self._waiters:
-                self._wanted = anyio.Event()
-                continue
-            if self._stream is not None:
-                self._stream.request_progress()
-            await self._clock.sleep(self._progress_request_period)
+    def _ask_for_progress(self) -> None:
+        if self._stream is not None:
+            self._stream.request_progress()
 
     async def _resync(self) -> None:
         while True:
