@@ -11,17 +11,30 @@ from pathlib import Path
 
 import pytest
 
-__all__ = ["ENDPOINT", "running_or_skipped"]
+__all__ = ["ENDPOINT", "needs_grpc", "running_or_skipped"]
 
 ENDPOINT = "KINFORMER_ETCD_ENDPOINT"
 """The variable that names an etcd to be used instead, as host:port; tests write into it below keys of their own."""
 PATIENCE = 15.0
+_kept: list[object] = []
+
+
+def needs_grpc() -> None:
+    """Skip without the extra. To be called by whatever opens a connection.
+
+    What gRPC shares between connections stays open from then on. It would be closed some time after the last one, when
+    another test is counting descriptors.
+    """
+    grpc_aio = pytest.importorskip("grpc.aio", reason="needs the extra etcd")
+    if not _kept:
+        grpc_aio.init_grpc_aio()
+        _kept.append(grpc_aio)
 
 
 @contextmanager
 def running_or_skipped(folder: Path) -> Iterator[str]:
     """Where a real etcd listens; without one, or without the extra, the test is skipped."""
-    pytest.importorskip("grpc", reason="needs the extra etcd")
+    needs_grpc()
     if ENDPOINT not in os.environ and shutil.which("etcd") is None:
         pytest.skip(f"needs etcd on the path, or one that {ENDPOINT} names")
     with running(folder) as endpoint:

@@ -22,6 +22,7 @@ from kinformer.controller._signals import SIGNALS
 from kinformer.errors import AlreadyExistsError
 from kinformer.system_clock import SystemClock
 from kinformer.testing import Cluster, config_map
+from tests.etcd import needs_grpc
 from tests.scenario.cancelling.controllers import Reads, kubeconfig
 from tests.scenario.cancelling.sweep import Sweep
 from tests.scenario.cancelling.world import CONFIG_MAPS, DEPLOYMENTS, NAMESPACES, deployment
@@ -61,15 +62,13 @@ async def the_apiserver(sweep: Sweep) -> None:
 
 
 async def the_apiserver_without_its_etcd(sweep: Sweep) -> None:
-    pytest.importorskip("grpc", reason="needs the extra etcd")
-    from kinformer.apiserver.storage.etcd import EtcdKV
+    needs_grpc()
 
     async def serve() -> None:
         with pytest.raises(Complaint):
             await _serve(ApiserverCommand(etcd="127.0.0.1:1"))
 
-    async with EtcdKV("127.0.0.1:1"):  # so that gRPC keeps open what it needs for any connection
-        await sweep.of(serve, held=held)
+    await sweep.of(serve, held=held)
 
 
 async def until(is_so: Callable[[], bool], act: Callable[[], object]) -> None:

@@ -5,12 +5,12 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 import anyio
-import pytest
 from anyio.lowlevel import checkpoint
 
 from kinformer.apiserver.storage import CompactedError, KeyRange, UnavailableError, WatchRequest
 from kinformer.system_clock import SystemClock
 from kinformer.testing import settle
+from tests.etcd import needs_grpc
 from tests.scenario.cancelling.sweep import Sweep
 
 ALL = KeyRange.prefix("")
@@ -20,13 +20,10 @@ LONG = 30
 
 async def etcds(sweep: Sweep) -> None:
     """Calls of each kind, and a watch that is cut, opened again, and in the end too late."""
-    pytest.importorskip("grpc", reason="needs the extra etcd")
-    from kinformer.apiserver.storage.etcd import EtcdKV
-
-    async with EtcdKV("127.0.0.1:1"):  # so that gRPC keeps open what it needs for any connection
-        await sweep.of(calls)
-        await sweep.of(watch)
-        await sweep.of(a_watch_that_etcd_tells_little)
+    needs_grpc()
+    await sweep.of(calls)
+    await sweep.of(watch)
+    await sweep.of(a_watch_that_etcd_tells_little)
 
 
 async def calls() -> None:

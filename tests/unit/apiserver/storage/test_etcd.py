@@ -11,9 +11,10 @@ pytest.importorskip("grpc", reason="needs the extra etcd")
 
 from kinformer.apiserver.storage import KV, Batch, KeyRange, UnavailableError, WatchRequest
 from kinformer.apiserver.storage.etcd import EtcdKV
-from tests.etcd import free_ports
+from tests.etcd import free_ports, needs_grpc
 
 pytestmark = pytest.mark.wire
+needs_grpc()
 
 
 def test_it_is_a_kv() -> None:
