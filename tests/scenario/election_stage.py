@@ -25,7 +25,8 @@ from kinformer.testing import FakeClock
 KEY: Final = ObjectKey("default", "operator")
 TROUBLED: Final = 60.0
 """Seconds of each schedule in which things go wrong; then all is well, and somebody must come to lead."""
-HEALED: Final = 30.0
+HEALED: Final = 45.0
+"""Seconds until then: a late write may make one that has gone the holder, whose lease lasts for 15 s of a slow clock."""
 
 
 class MachineClock(FakeClock):
