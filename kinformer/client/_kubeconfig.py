@@ -1,16 +1,12 @@
-"""Kubeconfig: a kubeconfig and a context in it, turned into a ``Config``."""
+"""Kubeconfig: a kubeconfig, and a context in it."""
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
 from kinformer.client._config import Config
-from kinformer.client._credentials import Anonymous
-from kinformer.client._issued import IssuedCredentials
-from kinformer.client._kubeconfig_fields import fixed_credentials_of, impersonation_of, issuer_of, tls_of
-from kinformer.client._kubeconfig_files import choose
 from kinformer.clock import Clock
 from kinformer.errors import ConfigError
 from kinformer.system_clock import SystemClock
@@ -54,38 +50,14 @@ class Kubeconfig:
             ConfigError: A file or context is missing or malformed, or the plugin failed; the message names the file,
                 the field, and what to do.
         """
+        # Most programs never need it: what reads kubeconfigs and runs plugins is a quarter of what the library imports.
+        from kinformer.client._kubeconfig_loading import load
+
         try:
-            return await self._load(clock or SystemClock())
+            return await load(self._paths(), self.context, clock or SystemClock())
         except ConfigError as error:
             # Its traceback begins here: the frames below hold secrets, which some tools show.
             raise error.with_traceback(None)  # noqa: B904 -- its own cause stays
-
-    async def _load(self, clock: Clock) -> Config:
-        chosen = choose(self._paths(), self.context)
-        cluster, user = chosen.cluster, chosen.user
-        url, tls, impersonation = cluster.text("server"), tls_of(cluster, user), impersonation_of(user)
-        if not url:
-            raise cluster.error("server", "is missing: give a URL")
-        credentials = fixed_credentials_of(user)
-        issuer = issuer_of(chosen, tls, clock) if credentials is None else None
-        where = f"kubeconfig {cluster.path}, context {chosen.name!r}"
-        try:
-            if issuer is not None:
-                credentials = issued = await IssuedCredentials.of(issuer, clock)
-                tls = tls if tls.has_certificate else replace(tls, certificates=issued)
-            config = Config(
-                url,
-                credentials or Anonymous(),
-                tls,
-                proxy=cluster.text("proxy-url"),
-                namespace=chosen.context.text("namespace") or "default",
-                impersonation=impersonation,
-            )
-            if config.url.startswith("https:"):
-                config.tls.context()
-        except (ValueError, ConfigError) as error:
-            raise ConfigError(f"{where}: {error}") from error.__cause__
-        return config
 
     def _paths(self) -> list[Path]:
         found = self if self.path else self.find()
