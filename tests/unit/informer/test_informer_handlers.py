@@ -2,6 +2,8 @@
 
 import asyncio
 import copy
+import gc
+import weakref
 from typing import Any
 
 import anyio
@@ -188,3 +190,13 @@ async def test_a_handler_that_cancels_its_own_task_ends_nothing(make: MakeBench,
         assert registration.is_synced
         assert not bench.informer.is_closed
         bench.informer.close()
+
+
+def test_a_handler_that_was_removed_is_let_go(make: MakeBench) -> None:
+    bench = make()
+    handler = Log()
+    seen = weakref.ref(handler)
+    bench.informer.remove_handler(bench.informer.add_handler(handler, resync=5.0))
+    del handler
+    gc.collect()
+    assert seen() is None
