@@ -128,4 +128,4 @@ class ApplyModel(RuleBasedStateMachine):
 
 
 TestApply = ApplyModel.TestCase
-TestApply.settings = settings(max_examples=40, stateful_step_count=25)
+TestApply.settings = settings(max_examples=25)

@@ -1,6 +1,7 @@
 from collections.abc import Sequence
 from itertools import count
 
+from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
@@ -163,3 +164,4 @@ class OwnersMachine(RuleBasedStateMachine):
 
 
 TestOwners = OwnersMachine.TestCase
+TestOwners.settings = settings(max_examples=30)
