@@ -84,12 +84,11 @@ class Candidate:
 
     def leads(self, now: Moment) -> bool:
         """Whether nobody else can hold the lease."""
-        return self._renewed is not None and now.since(self._renewed) < self._deadline
+        return self.left(now) > 0
 
-    @property
-    def end(self) -> float:
-        """The monotonic moment at which our term ends unless it is renewed; of none, minus infinity."""
-        return -math.inf if self._renewed is None else self._renewed.monotonic + self._deadline
+    def left(self, now: Moment) -> float:
+        """Seconds until our term ends unless it is renewed; 0 where there is none."""
+        return 0.0 if self._renewed is None else max(0.0, self._deadline - now.since(self._renewed))
 
     def next(self, now: float) -> Action:
         """What to do about winning or keeping the lease; nothing any more where it was seen to be lost."""

@@ -152,8 +152,15 @@ class Campaign:
             await self._give_back()
         if self._is_lost:
             raise LeadershipLostError(
-                f"{self._terms.identity} leads {self._terms.name} no more: {self._trouble or 'it went to another'}"
+                f"{self._terms.identity} leads {self._terms.name} no more: {self._reason}"
             )
+
+    @property
+    def _reason(self) -> str:
+        record = self._candidate.record
+        if record is not None and record.holder != self._terms.identity:
+            return "it went to another"
+        return self._trouble or "it was not renewed in time"
 
     async def _win(self) -> None:
         while True:
@@ -169,9 +176,11 @@ class Campaign:
         """Renew until the work has ended, however long it takes to end after it was cancelled."""
         with self._renewals:
             while True:
-                timer = self._clock.call_at(self._candidate.end, self._check)
+                now = self._now()
+                timer = self._clock.call_at(now.monotonic + self._candidate.left(now), self._check)
                 try:
                     await self._clock.sleep(self._terms.retry_period)
+                    self._check()  # the timer is late where the machine was suspended since
                     await self._try()
                     self._check()
                 finally:

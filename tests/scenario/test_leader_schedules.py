@@ -21,3 +21,8 @@ async def test_two_leaders_never_overlap_and_somebody_leads_in_the_end(seed: int
         writes += stage.writes
     assert terms > SCHEDULES
     assert writes > 10 * SCHEDULES
+
+
+@pytest.mark.parametrize("number", [1732], ids=["suspended while the write that wins is under way"])
+async def test_schedules_that_once_failed(number: int) -> None:
+    await Stage(number).play()

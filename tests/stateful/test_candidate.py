@@ -157,10 +157,11 @@ class CandidateMachine(RuleBasedStateMachine):
             assert not (self.leads(0) and self.leads(1))
 
     @invariant()
-    def nobody_leads_beyond_the_end_of_his_term(self) -> None:
+    def nobody_leads_longer_than_the_deadline(self) -> None:
         for who, candidate in enumerate(getattr(self, "candidates", ())):
-            if candidate.leads(self.now(who)):
-                assert self.now(who).monotonic < candidate.end
+            left = candidate.left(self.now(who))
+            assert 0 <= left <= DEADLINE
+            assert candidate.leads(self.now(who)) == (left > 0)
 
 
 TestCandidate = CandidateMachine.TestCase

@@ -90,7 +90,9 @@ def test_a_leader_whose_lease_was_deleted_makes_it_again_at_once() -> None:
 
 def test_a_term_counts_from_when_the_renewal_was_sent() -> None:
     mine = leader()
-    assert mine.end == 110
+    assert mine.left(at(104)) == 6
+    assert mine.left(at(104, wall=107)) == 3
+    assert candidate().left(at(104)) == 0
     assert mine.leads(at(109.9))
     assert not mine.leads(at(110))
 
