@@ -28,6 +28,7 @@ DRIVEN = {
         "apiserver.storage._demux.LocalWatcher",
         "apiserver.storage._snapshots.Snapshots",
     ],
+    "test_compaction": ["informer._compaction.Compaction"],
     "test_conditions": ["reflector._conditions.Conditions"],
     "test_controller": ["controller._controller.Controller"],
     "test_delayed": ["workqueue._delayed.Delayed"],
@@ -113,6 +114,7 @@ EXEMPT = {
     "controller._watchdog.Watchdog": "its state is a thread's",
     "hooks.NoHooks": "holds nothing",
     "informer._lister.Lister": "reads a store and holds nothing of its own",
+    "meta._events.Objects": "a tuple of records, seen as objects",
     "store._union.UnionStore": "reads other stores and holds nothing of its own",
 }
 
