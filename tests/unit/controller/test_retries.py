@@ -13,7 +13,7 @@ from kinformer.hooks import NoHooks
 from kinformer.meta import ObjectKey, Resource
 from kinformer.testing import Cluster, FakeClock, config_map, settle
 from kinformer.workqueue import LOW_PRIORITY, PriorityReady, WorkQueue, controller_default
-from tests.unit.controller.test_worker import NO_CLIENT
+from tests.unit.controller.worker_stage import NO_CLIENT
 
 CONFIG_MAPS = Resource.builtin("ConfigMap")
 A, B = (Item("", ObjectKey("default", name)) for name in "ab")

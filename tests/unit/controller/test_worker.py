@@ -1,107 +1,18 @@
 import asyncio
 import logging
-import math
-from collections.abc import Awaitable, Callable
 from random import Random
-from typing import Any, cast
+from typing import Any
 
 import anyio
 import pytest
 
-from kinformer.client import Client
 from kinformer.controller import Item, Request, RequeueAfter
-from kinformer.controller._history import History
-from kinformer.controller._worker import Workers, result_of
+from kinformer.controller._worker import result_of
 from kinformer.errors import ConflictError, TerminalError
-from kinformer.hooks import NoHooks, ReconcileFinished, ReconcileResult
+from kinformer.hooks import ReconcileResult
 from kinformer.meta import ObjectKey
-from kinformer.testing import FakeClock, settle
-from kinformer.workqueue import ExponentialLimiter, WorkQueue
-
-A, B, C = (Item("", ObjectKey("default", name)) for name in "abc")
-NO_CLIENT = cast("Client", None)  # the workers only pass it on
-
-
-class Memory(NoHooks):
-    """Remembers the calls that finished."""
-
-    def __init__(self) -> None:
-        self.finished: list[ReconcileFinished] = []
-
-    def reconcile_finished(self, event: ReconcileFinished, /) -> None:
-        self.finished.append(event)
-
-
-class Bench:
-    """Workers with a queue, a clock and a reconciler that does what a test says."""
-
-    def __init__(
-        self,
-        behaviour: Callable[[Request], Awaitable[Any]],
-        *,
-        count: int = 2,
-        timeout: float = math.inf,
-    ) -> None:
-        self.clock = FakeClock()
-        self.hooks = Memory()
-        self.requests: list[Request] = []
-        self.moments: list[float] = []
-        self.behaviour = behaviour
-        self.queue: WorkQueue[Item] = WorkQueue(
-            "site", limiter=ExponentialLimiter(1.0, 60.0), clock=self.clock
-        )
-        self.history = History[Item]()
-        self.workers = Workers(
-            "site",
-            self.reconcile,
-            self.queue,
-            lambda item, attempt: Request(
-                item.cluster,
-                item.key,
-                NO_CLIENT,
-                attempt,
-                self.history.last_error(item),
-                self.history.take(item),
-            ),
-            self.history,
-            count=count,
-            timeout=timeout,
-            clock=self.clock,
-            hooks=self.hooks,
-        )
-
-    async def reconcile(self, request: Request) -> RequeueAfter | None:
-        self.requests.append(request)
-        self.moments.append(self.clock.monotonic())
-        return cast("RequeueAfter | None", await self.behaviour(request))
-
-    @property
-    def names(self) -> list[str]:
-        return [request.key.name for request in self.requests]
-
-    @property
-    def results(self) -> list[ReconcileResult]:
-        return [event.result for event in self.hooks.finished]
-
-
-async def succeed(request: Request) -> None: ...
-
-
-async def hang(request: Request) -> None:
-    await anyio.sleep_forever()
-
-
-def answering(*answers: Any) -> Callable[[Request], Awaitable[Any]]:
-    """Give or raise one after the other, and then succeed."""
-    left = list(answers)
-
-    async def behaviour(request: Request) -> Any:
-        answer = left.pop(0) if left else None
-        if isinstance(answer, BaseException):
-            raise answer
-        return answer
-
-    return behaviour
+from kinformer.testing import settle
+from tests.unit.controller.worker_stage import A, B, Bench, C, answering, hang, succeed
 
 
 async def test_keys_are_reconciled_and_forgotten() -> None:
@@ -356,76 +267,6 @@ async def test_a_key_that_is_added_while_it_runs_runs_once_more() -> None:
         await settle()
         bench.workers.stop(0)
     assert bench.names == ["a", "a"]
-
-
-async def test_stopping_waits_for_the_running_and_drops_the_waiting() -> None:
-    go_on = anyio.Event()
-
-    async def wait(request: Request) -> None:
-        await go_on.wait()
-
-    bench = Bench(wait, count=1)
-    bench.queue.add(A)
-    bench.queue.add(B)
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(bench.workers.run)
-        await settle()
-        bench.workers.stop(30)
-        bench.workers.stop(0)
-        await bench.clock.advance(29)
-        assert set(bench.workers.running) == {A}
-        go_on.set()
-    assert bench.names == ["a"]
-    assert bench.results == [ReconcileResult.SUCCESS]
-    assert bench.clock.next_timer is None
-
-
-async def test_who_does_not_finish_within_the_grace_is_cancelled(caplog: pytest.LogCaptureFixture) -> None:
-    bench = Bench(hang)
-    bench.queue.add(A)
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(bench.workers.run)
-        await settle()
-        bench.workers.stop(30)
-        await bench.clock.advance(29)
-        assert bench.workers.running
-        await bench.clock.advance(1)
-        assert not bench.workers.running
-    assert "site: the grace is over, cancelling the reconciles of default/a" in caplog.messages
-    assert bench.results == []
-
-
-async def test_stopped_before_they_run_the_workers_do_nothing() -> None:
-    bench = Bench(succeed)
-    bench.queue.add(A)
-    bench.workers.stop(30)
-    await bench.workers.run()
-    assert bench.names == []
-    assert bench.clock.next_timer is None
-
-
-async def test_cancelling_leaves_no_key_in_hands_and_no_timer() -> None:
-    bench = Bench(hang, timeout=60)
-    bench.queue.add(A)
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(bench.workers.run)
-        await settle()
-        tasks.cancel_scope.cancel()
-    assert not bench.workers.running
-    assert bench.clock.next_timer is None
-    bench.queue.add(A)
-    assert await bench.queue.get() == A, "nobody holds the key any more, or this would wait"
-
-
-async def test_an_error_that_is_no_exception_ends_the_workers() -> None:
-    class Stop(BaseException): ...
-
-    bench = Bench(answering(Stop()))
-    bench.queue.add(A)
-    with pytest.raises(BaseExceptionGroup) as caught:
-        await bench.workers.run()
-    assert caught.group_contains(Stop)
-    assert not bench.workers.running
 
 
 @pytest.mark.parametrize(
