@@ -41,7 +41,7 @@ def tests(session: nox.Session) -> None:
     session.run("ruff", "format", "--check", *CODE)
     session.run("ruff", "check", *CODE)
     session.run("lint-imports", "--no-cache")
-    session.run("mypy", "kinformer", "tests", "examples")
+    session.run("mypy", "--num-workers", "2", "kinformer", "tests", "examples")
     session.run("pytest", "-n", "auto", "-m", "not clients", *session.posargs)
     build_docs(session)
 

@@ -184,7 +184,7 @@ class ScriptedSource:
         while isinstance(answer, Hold):
             await anyio.sleep_forever()
         if isinstance(answer, Exception):
-            raise answer
+            raise answer.with_traceback(None)  # which would grow, where one is raised again and again
         return answer
 
     async def _play(self, steps: Sequence[StreamStep]) -> AsyncGenerator[Sequence[WatchEvent], None]:
@@ -195,7 +195,7 @@ class ScriptedSource:
                 case int() | float():
                     await self._clock.sleep(step)
                 case Exception():
-                    raise step
+                    raise step.with_traceback(None)
                 case Hold():
                     await anyio.sleep_forever()
                 case _:

@@ -121,7 +121,7 @@ class Server:
                 return self._page(int(version), 0, 0)
             fault = self._faults.popleft() if self._faults else ""
             if isinstance(fault, Exception):
-                raise fault
+                raise fault.with_traceback(None)
             page = self._page(self.version, 0, limit)
             return ObjectList(page.items, page.version, f"{page.version}:{CUT}") if fault == CUT else page
         finally:
@@ -142,7 +142,7 @@ class Server:
             await self._clock.sleep(0.1)
             fault = self._faults.popleft() if self._faults else ""
             if isinstance(fault, Exception):
-                raise fault
+                raise fault.with_traceback(None)
             stream = self._stream(version, fault, initial_events=initial_events)
             try:
                 yield stream

@@ -136,6 +136,7 @@ async def _end_later(cluster: Cluster, replica: Replica, scope: anyio.CancelScop
 
 
 async def test_who_cannot_renew_is_cancelled_at_the_deadline(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.WARNING, "kinformer")
     async with Cluster() as cluster, anyio.create_task_group() as tasks:
         a = Replica(cluster, "a")
         tasks.start_soon(a.run)

@@ -104,3 +104,14 @@ async def test_a_request_without_an_answer_waits_until_it_is_given_up(
         assert source.pending == 1
         group.cancel_scope.cancel()
     assert source.pending == 0
+
+
+async def test_an_error_that_is_raised_again_and_again_remembers_only_the_last_time() -> None:
+    refusal = ForbiddenError(403)
+    source = ScriptedSource(PODS, lists=[refusal] * 3, clock=FakeClock())
+    lengths = []
+    for _ in range(3):
+        with pytest.raises(ForbiddenError) as caught:
+            await source.list()
+        lengths.append(len(caught.traceback))
+    assert lengths == [lengths[0]] * 3
