@@ -18,17 +18,17 @@ _PROBE = (
 )
 
 
-def run(rounds: int) -> bool:
+def run(rounds: int, *, slack: float = 1.0) -> bool:
     """Measure in turn, print one line, say whether the limits hold."""
     statements = ("pass", "import kinformer", "import httpx")
     runs = [[_probe(statement) for statement in statements] for _ in range(rounds)]
     bare, ours, httpx = (_least(column) for column in zip(*runs, strict=True))
     milliseconds, megabytes = ours[0] - bare[0], ours[1] - bare[1]
     ratio = milliseconds / (httpx[0] - bare[0])
-    holds = (milliseconds <= LIMIT_MS or ratio <= LIMIT_RATIO) and megabytes <= LIMIT_MB
+    holds = (milliseconds <= LIMIT_MS or ratio <= LIMIT_RATIO * slack) and megabytes <= LIMIT_MB
     print(
         f"{'import kinformer over the bare interpreter':<64} {milliseconds:6.0f} ms of CPU (at most {LIMIT_MS:g}, or "
-        f"{LIMIT_RATIO:g}x httpx: {ratio:.2f}x) {megabytes:6.1f} MB (at most {LIMIT_MB:g}){'' if holds else '  FAILED'}"
+        f"{LIMIT_RATIO * slack:g}x httpx: {ratio:.2f}x) {megabytes:6.1f} MB (at most {LIMIT_MB:g}){'' if holds else '  FAILED'}"
     )
     return holds
 
