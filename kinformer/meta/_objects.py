@@ -224,15 +224,17 @@ class Object:
         """
         if model is Object:
             return self  # type: ignore[return-value]  # the default model is the handle itself
+        decode = _decoder_of(model)  # type: ignore[arg-type]  # a type is hashable
         try:
-            return _decoder_of(model)(self.to_json())  # type: ignore[arg-type, no-any-return]  # a type is hashable; decodes to it
+            return decode(self.to_json())  # type: ignore[no-any-return]  # decodes to it
+        except DecodeError:
+            raise  # of the body, whatever the model
         except (
-            msgspec.DecodeError,
-            RecursionError,
-            ValueError,
-        ) as error:  # pydantic's ValidationError is a ValueError
+            Exception
+        ) as error:  # a model has code of its own, such as a validator, which may raise anything
+            name = getattr(model, "__name__", model)
             raise DecodeError(
-                f"{self.kind} {self.key} is no {model.__name__}: {error}", key=str(self.key)
+                f"{self.kind} {self.key} is no {name}: {str(error) or repr(error)}", key=str(self.key)
             ) from error
 
     def __eq__(self, other: object) -> bool:

@@ -111,6 +111,36 @@ def test_an_object_that_does_not_fit_its_model_says_which_and_why(model: type) -
     assert "spec" in str(caught.value)
 
 
+class NeedyStruct(msgspec.Struct):
+    spec: dict[str, Any]
+
+    def __post_init__(self) -> None:
+        self.spec["node"]
+
+
+class NeedyModel(pydantic.BaseModel):
+    spec: dict[str, Any]
+
+    @pydantic.field_validator("spec")
+    @classmethod
+    def has_node(cls, spec: dict[str, Any]) -> dict[str, Any]:
+        spec["node"]
+        return spec
+
+
+@pytest.mark.parametrize("model", [NeedyStruct, NeedyModel])
+def test_whatever_the_code_of_a_model_raises_is_an_object_that_does_not_fit(model: type) -> None:
+    with pytest.raises(DecodeError, match=rf"Pod default/web is no {model.__name__}: 'node'") as caught:
+        pod().decode(model)
+    assert caught.value.key == "default/web"
+    assert isinstance(caught.value.__cause__, KeyError)
+
+
+def test_a_type_that_nothing_decodes_into_is_no_fault_of_the_object() -> None:
+    with pytest.raises(TypeError, match="unhashable"):
+        pod().decode([])  # type: ignore[call-overload, arg-type, unused-ignore]
+
+
 def test_a_handle_is_no_mapping() -> None:
     obj = pod()
     with pytest.raises(TypeError, match="not iterable"):
