@@ -58,13 +58,17 @@ class Index:
         """Ask the index function.
 
         Raises:
-            TypeError: It gave one string instead of several, which would be taken letter by letter.
+            TypeError: It gave one string instead of several, which would be taken letter by letter, or a value that is
+                no string, such as the ``None`` of a field that is not set.
             Exception: Whatever the function raises.
         """
         given = self.function(record)
         if isinstance(given, str):
             raise TypeError(f"an index function gives an iterable of values, not the one string {given!r}")
         values = tuple(dict.fromkeys(given))
+        for value in values:
+            if not isinstance(value, str):
+                raise TypeError(f"an index function gives strings, not {value!r}: leave out what is not set")
         return values[0] if len(values) == 1 else values
 
     def move(self, key: ObjectKey, old: Values, new: Values) -> None:

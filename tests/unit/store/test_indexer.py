@@ -1,5 +1,8 @@
 """Index functions, and the index that they fill."""
 
+import re
+from typing import Any
+
 import msgspec
 import pytest
 
@@ -43,6 +46,14 @@ def test_values_that_repeat_count_once_and_a_single_one_stands_for_itself() -> N
 def test_a_function_that_gives_one_string_is_refused() -> None:
     with pytest.raises(TypeError, match="not the one string 'default'"):
         Index(lambda found: found.key.namespace).values_of(record("a"))
+
+
+@pytest.mark.parametrize("value", [None, 5, ("a", "b")])
+def test_a_value_that_is_no_string_is_refused(value: Any) -> None:
+    with pytest.raises(TypeError, match=re.escape(f"gives strings, not {value!r}")):
+        Index(lambda _: ["x", value]).values_of(record("a"))
+    with pytest.raises(TypeError, match=re.escape(f"gives strings, not {value!r}")):
+        Index(lambda _: [value]).values_of(record("a"))
 
 
 def test_no_value_stays_without_a_key() -> None:
