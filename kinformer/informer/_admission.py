@@ -75,6 +75,8 @@ class Admission:
 def _pruned(record: Record, prune: Prune) -> Record:
     raw = record.raw
     pruned = prune(raw)
+    if not isinstance(pruned, bytes):
+        raise TypeError(f"prune gives the bytes that are left, not {type(pruned).__name__}")
     if pruned == raw:
         return record
     return Record(record.resource, record.key, record.metadata, pruned)

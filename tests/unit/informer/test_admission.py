@@ -3,6 +3,7 @@
 from typing import Any
 
 import msgspec
+import pytest
 
 from kinformer.informer import MANAGED_FIELDS, Prune, Transform
 from kinformer.informer._admission import Admission
@@ -71,6 +72,11 @@ def test_an_object_whose_pruning_fails_is_quarantined() -> None:
         raise ZeroDivisionError
 
     assert admit(record(), prune=break_it) == (None, ["default/a"])
+
+
+@pytest.mark.parametrize("left", [None, "{}"])
+def test_an_object_whose_pruning_leaves_no_bytes_is_quarantined(left: Any) -> None:
+    assert admit(record(), prune=lambda _: left) == (None, ["default/a"])
 
 
 def test_a_transform_that_changes_the_identity_is_an_error() -> None:
