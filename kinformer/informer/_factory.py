@@ -163,7 +163,7 @@ class InformerFactory:
             options: What the cache is like; see ``SharedInformer``.
 
         Raises:
-            TypeError: ``namespaces`` is one text instead of a collection.
+            TypeError: ``namespaces`` is one text instead of a collection, or holds something that is no text.
             ValueError: The same is held already with other options; a selector is none; a namespace is empty, or is
                 named for a cluster-scoped resource.
             ClosedError: The factory has ended.
@@ -212,18 +212,19 @@ class InformerFactory:
     def _hold(self, key: _Key, model: type[T], options: CacheOptions) -> Iterator[SharedInformer[T]]:
         if self._is_closed:
             raise ClosedError("the informer factory has ended: informers can be acquired before that")
-        held = self._held.get(key)
-        if held is None:
-            held = self._held[key] = _Held(self._make(key, options), options)
-            if self._tasks is not None:
-                self._tasks.start_soon(_run, held.cache)
-        elif held.options != options:
+        held = self._held.get(key) or _Held(self._make(key, options), options)
+        if held.options != options:
             raise ValueError(
                 f"an informer of {key.resource} is held with {_named(held.options)}, which differ from "
                 f"{_named(options)}: use the same, or a factory of your own"
             )
+        view = held.enter(model)  # before anything is held: a model that has no hash is refused here
         try:
-            yield held.enter(model)
+            if key not in self._held:
+                self._held[key] = held
+                if self._tasks is not None:
+                    self._tasks.start_soon(_run, held.cache)
+            yield view
         finally:
             held.leave(model)
             if not held.views:
@@ -258,7 +259,11 @@ async def _run(cache: Cache) -> None:
 def _names(resource: Resource, namespaces: Collection[str]) -> tuple[str, ...]:
     if isinstance(namespaces, str):
         raise TypeError(f"namespaces={namespaces!r} must be a collection: write [{namespaces!r}]")
-    names = sorted(set(namespaces))
+    found = set(namespaces)
+    for name in found:
+        if not isinstance(name, str):  # None would be taken for all namespaces
+            raise TypeError(f"namespaces={namespaces!r} must hold names, not {name!r}")
+    names = sorted(found)
     if names and not resource.namespaced:
         raise ValueError(f"{resource} is cluster-scoped: leave namespaces out")
     if "" in names:

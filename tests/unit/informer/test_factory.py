@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from contextlib import ExitStack
+from typing import Any
 
 import anyio
 import pytest
@@ -126,6 +127,21 @@ def test_the_same_with_other_options_is_refused() -> None:
         pass
 
 
+async def test_one_that_cannot_be_given_is_not_held_either() -> None:
+    bench = Bench()
+    no_model: Any = []
+    async with anyio.create_task_group() as tasks:
+        await tasks.start(bench.factory.run)
+        with pytest.raises(TypeError, match="unhashable"), bench.factory.acquire(PODS, no_model):
+            pass
+        await settle()
+        assert bench.pending == [0]
+        with bench.factory.acquire(PODS, resync=10):  # nor are its options remembered
+            await settle()
+            assert bench.pending == [0, 1]
+        tasks.cancel_scope.cancel()
+
+
 async def test_several_namespaces_are_one_informer_with_a_watch_each() -> None:
     bench = Bench()
     async with anyio.create_task_group() as tasks:
@@ -148,6 +164,9 @@ def test_namespaces_that_make_no_sense_are_refused() -> None:
     factory = Bench().factory
     with pytest.raises(TypeError, match=r"write \['shop'\]"):
         factory.acquire(PODS, namespaces="shop")
+    nothing: Any = None
+    with pytest.raises(TypeError, match="must hold names, not None"):
+        factory.acquire(PODS, namespaces=[nothing])
     with pytest.raises(ValueError, match="must not be empty"):
         factory.acquire(PODS, namespaces=[""])
     with pytest.raises(ValueError, match="nodes is cluster-scoped"):
