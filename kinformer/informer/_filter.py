@@ -36,7 +36,12 @@ class Filter(Generic[T]):
         self._told: set[ObjectKey] = set()
 
     def __call__(self, key: ObjectKey, notification: Notification[T]) -> Notification[T] | None:
-        """What is told instead; ``None`` for nothing. What the predicate raises leaves everything as it was."""
+        """What is told instead; ``None`` for nothing. What the predicate raises leaves everything as it was.
+
+        Raises:
+            TypeError: The predicate gave something to await, which would pass for true.
+            Exception: What the predicate raises.
+        """
         match notification:
             case Deleted():
                 if key not in self._told:
@@ -51,7 +56,14 @@ class Filter(Generic[T]):
     def _judge(
         self, key: ObjectKey, old: T, new: T, notification: Notification[T], *, is_initial: bool
     ) -> Notification[T] | None:
-        passes, passed = self._when(new), key in self._told
+        passes: object = self._when(new)
+        passed = key in self._told
+        if inspect.isawaitable(passes):
+            if inspect.iscoroutine(passes):
+                passes.close()
+            raise TypeError(
+                f"when={self._when!r} gave something to await, which nobody does: give True or False"
+            )
         if passes and passed:
             return notification
         if passes:

@@ -1,5 +1,7 @@
 """What a filtering handler is told in place of what happened; words with an ``x`` pass."""
 
+from typing import Any
+
 import pytest
 
 from kinformer.informer import Added, Deleted, Notification, Updated
@@ -70,3 +72,14 @@ def test_what_the_predicate_raises_leaves_everything_as_it_was() -> None:
         with pytest.raises(ValueError, match="bad"):
             judge(KEY, Updated("y", "bad"))
         assert judge(KEY, Updated("bad", "x") if isinstance(answer, Added) else Updated("bad", "y")) == answer
+
+
+def test_a_predicate_that_gives_something_to_await_is_an_error_and_passes_nothing() -> None:
+    async def later() -> bool:
+        return True
+
+    when: Any = lambda word: later()  # noqa: E731
+    found = Filter[str](when)
+    with pytest.raises(TypeError, match="gave something to await"):
+        found(KEY, Added("x"))
+    assert found(KEY, Deleted("x")) is None
