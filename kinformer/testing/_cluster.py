@@ -155,9 +155,9 @@ class Cluster:
 
         Raises:
             TimeoutError: The caches do not sync.
+            TypeError: Something is no Controller. A Manager of yours is run by ``await tasks.start(manager.run)``, with
+                ``clients=cluster.client`` and ``clock=cluster.clock``.
         """
-        for controller in controllers:
-            self._known.update(dict.fromkeys(controller.scopes))
         manager = Manager(
             *controllers,
             clients=self.client,
@@ -166,6 +166,8 @@ class Cluster:
             random=self._random,
             hooks=self._hooks,
         )
+        for controller in controllers:
+            self._known.update(dict.fromkeys(controller.scopes))
         async with running(manager, clock=self._clock, timeout=timeout, grace=grace):
             yield
 

@@ -6,7 +6,7 @@ from typing import Any
 import anyio
 import pytest
 
-from kinformer.controller import Controller, Item, Request
+from kinformer.controller import Controller, Item, Manager, Request
 from kinformer.errors import AlreadyExistsError, NotFoundError
 from kinformer.hooks import NoHooks, ReconcileFinished
 from kinformer.meta import Object, Resource
@@ -320,3 +320,11 @@ async def test_the_fixture_gives_an_empty_cluster(cluster: Cluster) -> None:
 async def test_the_fixture_gives_a_new_one_each_time(cluster: Cluster) -> None:
     found: Any = (await cluster.client.resource(PODS).list()).items
     assert found == ()
+
+
+async def test_what_is_no_controller_is_refused_by_name() -> None:
+    manager: Any = Manager(mirroring())
+    async with Cluster() as cluster:
+        with pytest.raises(TypeError, match="a manager runs Controllers, not <"):
+            async with cluster.running(manager):
+                raise AssertionError("it ran")
