@@ -279,6 +279,8 @@ def _by_namespace(source: Source | Mapping[str, Source]) -> Mapping[str, Source]
         raise ValueError(
             f"the sources of one informer are of one resource, not of {', '.join(sorted(map(str, resources)))}"
         )
+    if not (resource := resources.pop()).namespaced:
+        raise ValueError(f"{resource} is cluster-scoped: give its source alone, without namespaces")
     return source
 
 

@@ -84,11 +84,12 @@ class SharedInformer(Generic[T]):
     def _of(cls, cache: Cache, model: type[T]) -> Self:
         """A view of a cache that others may have views of as well."""
         view = cls.__new__(cls)
-        view._show(cache, model)
+        view._show(cache, model, is_shared=True)
         return view
 
-    def _show(self, cache: Cache, model: type[T]) -> None:
+    def _show(self, cache: Cache, model: type[T], *, is_shared: bool = False) -> None:
         self._cache = cache
+        self._is_shared = is_shared  # and so not for its holder to run or to close
         self._views = Views(model)
         self._registrations: set[Registration] = set()
         self._is_released = False
@@ -240,17 +241,28 @@ class SharedInformer(Generic[T]):
             self._cache.remove(registration)
 
     def close(self) -> None:
-        """Let ``run`` return. What has been read can still be; no handler is told of anything any more."""
-        if not self.is_closed:
-            self._cache.close()
+        """Let ``run`` return. What has been read can still be; no handler is told of anything any more.
+
+        Raises:
+            RuntimeError: It belongs to a factory, and others may have it: leave the block of ``acquire`` instead.
+        """
+        if self.is_closed:
+            return
+        if self._is_shared:
+            raise RuntimeError(
+                f"informer {self.name} belongs to a factory: leave the block of acquire() instead"
+            )
+        self._cache.close()
 
     async def run(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
         """Run until cancelled or closed; ``task_status`` reports the start once the first list is in the store.
 
         Raises:
-            RuntimeError: It ran before; an informer runs once.
+            RuntimeError: It ran before; an informer runs once. Or it belongs to a factory, which runs it.
             ClosedError: It was closed before.
         """
+        if self._is_shared:
+            raise RuntimeError(f"informer {self.name} belongs to a factory: run that instead")
         await self._cache.run(task_status=task_status)
 
     def _release(self) -> None:

@@ -196,3 +196,13 @@ async def test_when_nobody_holds_it_nothing_of_it_is_left() -> None:
         assert [made() for made in client.made] == [None] * 3
         assert [view() for view in views] == [None] * 2
         tasks.cancel_scope.cancel()
+
+
+async def test_a_view_is_not_for_its_holder_to_run_or_to_close() -> None:
+    factory = InformerFactory(client := Client(), clock=client.clock)
+    with factory.acquire(PODS) as pods, factory.acquire(PODS, Named) as named:
+        with pytest.raises(RuntimeError, match="belongs to a factory: leave the block"):
+            named.close()
+        with pytest.raises(RuntimeError, match="belongs to a factory: run that"):
+            await named.run()
+        assert (named.is_closed, pods.is_closed) == (False, False)

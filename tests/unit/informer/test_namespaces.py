@@ -359,6 +359,9 @@ def test_sources_by_namespace_must_make_sense() -> None:
             SharedInformer(sources)
     with pytest.raises(ValueError, match="of one resource, not of configmaps, pods"):
         SharedInformer({"a": pods, "b": nodes})
+    nodes = ScriptedSource(Resource.builtin("Node"), clock=FakeClock())
+    with pytest.raises(ValueError, match="nodes is cluster-scoped: give its source alone"):
+        SharedInformer({"a": nodes, "b": nodes})
 
 
 async def test_one_namespace_by_name_is_as_good_as_none() -> None:
