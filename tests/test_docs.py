@@ -1,12 +1,15 @@
 """Every code block of the README and the docs runs, page by page, in an empty folder.
 
 A ``python`` or ``yaml`` block with a title is a file of that name: a test file is run by pytest, any other Python file
-is imported and checked by mypy. A ``python`` block without a title is a script, and ``sh`` is run by the shell.
+is imported and checked by mypy. A ``python`` block without a title is a script, and ``sh`` is run by the shell. All that
+is Python runs in this process, which has imported what a process of its own would spend most of its time on.
 ``console`` shows what is typed into several shells at once; the tests in ``wire`` and ``clients`` type it.
 """
 
+import importlib
 import os
 import re
+import runpy
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -14,6 +17,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+
+pytest_plugins = ["pytester"]
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -35,38 +40,34 @@ def blocks(page: Path) -> Iterator[Block]:
 
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_every_block_of_the_page_runs(page: Path, tmp_path: Path) -> None:
-    modules = []
-    for block in blocks(page):
+def test_every_block_of_the_page_runs(page: Path, pytester: pytest.Pytester) -> None:
+    pytester.syspathinsert()
+    folder, files = pytester.path, dict[str, None]()
+    for number, block in enumerate(blocks(page)):
         assert block.language in KNOWN, (
             f"{page.name}: a block in {block.language!r} is neither run nor known as prose"
         )
-        if block.title:
-            (tmp_path / block.title).write_text(block.code)
+        (folder / (block.title or f"block_{number}")).write_text(block.code)
         if block.language == "sh":
-            run(tmp_path, "bash", "-euc", block.code)
+            run(folder, "bash", "-euc", block.code)
         elif block.language != "python":
             continue
-        elif not block.title:
-            run(tmp_path, sys.executable, "-W", "error", "-c", block.code)
-        elif block.title.startswith("test_"):
-            options = ("-q", "-W", "error", "-p", "no:cacheprovider", "--rootdir", ".")
-            run(tmp_path, sys.executable, "-m", "pytest", *options, block.title)
-            modules.append(block.title)
+        elif block.title:
+            files[block.title] = None
+            if not block.title.startswith("test_"):
+                importlib.import_module(Path(block.title).stem)
         else:
-            run(tmp_path, sys.executable, "-W", "error", "-c", f"import {Path(block.title).stem}")
-            modules.append(block.title)
-    if modules:
-        paths = [str(tmp_path / name) for name in dict.fromkeys(modules)]
-        run(
-            tmp_path, sys.executable, "-m", "mypy", *paths, at=ROOT
-        )  # with our settings, and what it knows already
+            runpy.run_path(str(folder / f"block_{number}"), run_name="__main__")
+    if tests := [name for name in files if name.startswith("test_")]:
+        options = ("-q", "-W", "error", "-p", "no:cacheprovider", "--rootdir", ".")
+        assert pytester.runpytest_inprocess(*options, *tests).ret == pytest.ExitCode.OK
+    if files:  # with our settings, and what mypy knows already
+        run(folder, sys.executable, "-m", "mypy", *(str(folder / name) for name in files), at=ROOT)
 
 
 def run(folder: Path, *command: str, at: Path | None = None) -> None:
     environment = os.environ | {
         "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
-        "PYTHONPATH": str(folder),
         "MYPYPATH": str(folder),
     }
     done = subprocess.run(

@@ -12,7 +12,7 @@ from kinformer.testing import FakeClock, settle
 from kinformer.workqueue import Limiter, PriorityReady, WorkQueue, controller_default
 
 WORKERS = 64
-KEYS = 10_000, *9 * (1_000,)
+KEYS = 10_000, *19 * (300,)
 """By seed, in turn: many of them show little more, and take ten times as long."""
 STEPS = 120
 

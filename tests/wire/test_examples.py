@@ -1,14 +1,16 @@
-"""Every example runs as a script, plays its scene and ends by itself."""
+"""Every example plays its scene as the script that it is, and ends by itself."""
 
 import ast
-import subprocess
-import sys
+import logging
+import runpy
 from pathlib import Path
 
 import pytest
 import yaml
 
 from kinformer.cli import _website
+
+pytest_plugins = ["pytester"]
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
@@ -17,12 +19,18 @@ pytestmark = [pytest.mark.wire, pytest.mark.timeout(60)]
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.name)
-def test_an_example_plays_its_scene_and_ends(example: Path, tmp_path: Path) -> None:
-    command = [sys.executable, "-W", "error", str(example)]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=50, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout
-    assert done.stderr == ""
+def test_an_example_plays_its_scene_and_ends(
+    example: Path,
+    pytester: pytest.Pytester,  # takes back what a script leaves in its process
+    capsys: pytest.CaptureFixture[str],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    pytester.syspathinsert(example.parent)
+    runpy.run_path(str(example), run_name="__main__")
+    out, err = capsys.readouterr()
+    assert out
+    assert err == ""
+    assert [record for record in caplog.records if record.levelno >= logging.WARNING] == []
 
 
 @pytest.mark.parametrize(
