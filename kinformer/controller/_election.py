@@ -10,6 +10,7 @@ from kinformer.client import Client
 from kinformer.clock import Clock
 from kinformer.controller._leadership import Campaign, Leadership
 from kinformer.controller._lease import LEASES
+from kinformer.controller._permissions import Permission
 from kinformer.hooks import Hooks, NoHooks
 from kinformer.meta import ObjectKey
 
@@ -81,6 +82,14 @@ class LeaderElection:
         self.renew_deadline: Final = float(renew_deadline)
         self.retry_period: Final = float(retry_period)
         self.is_fenced: Final = is_fenced
+
+    @property
+    def permissions(self) -> tuple[Permission, ...]:
+        """What the program's account needs: to make one Lease, and to read and write it."""
+        return (
+            Permission(LEASES, ("create",), self.namespace),
+            Permission(LEASES, ("get", "update"), self.namespace, (self.name,)),
+        )
 
     def lead(
         self,
