@@ -86,6 +86,13 @@ DRIVEN = {
     "test_turns": ["client._rate_limit.Bucket"],
     "test_views": ["apiserver.cacher._views.Views"],
     "test_warnings": ["client._warnings.Warnings"],
+    "test_watch_cache": [
+        "apiserver.cacher._content.Content",
+        "apiserver.cacher._content.Snapshot",
+        "apiserver.cacher._event.Element",
+        "apiserver.cacher._history.History",
+        "apiserver.cacher._history.Replay",
+    ],
     "test_watchers": [
         "apiserver.storage._watcher_stream.Watcher",
         "apiserver.storage._watcher_stream.WatcherStream",

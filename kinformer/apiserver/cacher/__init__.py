@@ -1,22 +1,31 @@
 """The watch cache between storage and the verbs."""
 
+from kinformer.apiserver.cacher._content import Content, Snapshot
 from kinformer.apiserver.cacher._continue import LATEST_REVISION, Position, decode_continue, encode_continue
 from kinformer.apiserver.cacher._event import Attributes, CacheEvent, Element, ReadAttributes
+from kinformer.apiserver.cacher._history import FRESH, EvictedError, History, Replay, upper_bound
 from kinformer.apiserver.cacher._selection import Selected, select
 from kinformer.apiserver.cacher._stored import StoredObject
 from kinformer.apiserver.cacher._views import Views
 
 __all__ = [
+    "FRESH",
     "LATEST_REVISION",
     "Attributes",
     "CacheEvent",
+    "Content",
     "Element",
+    "EvictedError",
+    "History",
     "Position",
     "ReadAttributes",
+    "Replay",
     "Selected",
+    "Snapshot",
     "StoredObject",
     "Views",
     "decode_continue",
     "encode_continue",
     "select",
+    "upper_bound",
 ]
