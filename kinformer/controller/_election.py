@@ -11,7 +11,7 @@ from kinformer.clock import Clock
 from kinformer.controller._leadership import Campaign, Leadership
 from kinformer.controller._lease import LEASES
 from kinformer.controller._permissions import Permission
-from kinformer.hooks import Hooks, NoHooks
+from kinformer.hooks import Hooks, guarded
 from kinformer.meta import ObjectKey
 
 __all__ = ["LeaderElection"]
@@ -121,7 +121,7 @@ class LeaderElection:
             client.resource(LEASES).without_retries(),
             clock=clock or client.clock,
             random=random or Random(),  # noqa: S311 -- jitter, no secret
-            hooks=hooks or NoHooks(),
+            hooks=guarded(hooks),
         ).lead()
 
     def __repr__(self) -> str:

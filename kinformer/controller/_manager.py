@@ -19,7 +19,7 @@ from kinformer.controller._runnables import Group, Runnable, Shutdown
 from kinformer.controller._runner import ControllerRunner, Reach
 from kinformer.controller._watchdog import Watchdog
 from kinformer.controller._worker import Item
-from kinformer.hooks import Hooks, NoHooks
+from kinformer.hooks import Hooks, guarded
 from kinformer.informer import InformerFactory
 from kinformer.system_clock import SystemClock
 from kinformer.tasks import open_task_group
@@ -97,7 +97,7 @@ class Manager:
         self._loop_limit = loop_limit
         self._clock = clock or SystemClock()
         self._random = random or Random()  # noqa: S311 -- jitter, no secret
-        self._hooks = hooks or NoHooks()
+        self._hooks = guarded(hooks)
         self._runnables = (tuple(servers), tuple(others), tuple(leading))
         self._groups: tuple[Group, ...] = ()
         self._shutdown = Shutdown(grace)
