@@ -43,6 +43,7 @@ DRIVEN = {
     "test_failing": ["workqueue._failing.Failing"],
     "test_failures": ["testing._failures.Failures"],
     "test_filter": ["informer._filter.Filter"],
+    "test_fitting": ["informer._fitting.Fitting"],
     "test_history": ["controller._history.History"],
     "test_idle_connections": ["client._stream._idle.IdleConnections"],
     "test_ingest": ["informer._admission.Admission", "informer._ingest.Ingest"],

@@ -36,7 +36,9 @@ class SharedInformer(Generic[T]):
     Args:
         source: What to read; a ``ResourceClient`` fits. Or several, by namespace, each of nothing but that namespace:
             the store then holds them all, and is synced when all are; where one cannot be read, the others go on.
-        model: What listers and handlers give; decoded when asked for or delivered.
+        model: What listers and handlers give; decoded when asked for or delivered. An object that does not fit is
+            reported, by the hook ``object_quarantined``, and is not there for them: a handler that was told of it is
+            told ``Deleted``, and ``Added`` when it fits again.
         queue: The order in which changes reach the store. ``"delta"``: by key, all pending changes of it at once.
             ``"in-order"``: as the server told them, across all keys; on a relist deletions come before changes.
         indexers: Index functions by name, besides those by namespace and by owner.
@@ -220,7 +222,7 @@ class SharedInformer(Generic[T]):
             name or name_of(handler),
             calls_of(handler),
             Coalesced() if coalesce else InOrder(),
-            self._views.notification,
+            self._views,
             passes=filter_of(handler),
             informer=self.name,
             sources=self._cache.sources,
