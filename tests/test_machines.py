@@ -22,6 +22,15 @@ DRIVEN = {
     "test_alarm": ["workqueue._alarm.Alarm"],
     "test_answer": ["client._stream._answer.Answer"],
     "test_backoff": ["reflector._backoff.Backoff", "reflector._backoff.Openings"],
+    "test_cache_watcher": [
+        "apiserver.cacher._encoded.Bookmark",
+        "apiserver.cacher._encoded.Encoded",
+        "apiserver.cacher._encoded.Forms",
+        "apiserver.cacher._encoded.Selected",
+        "apiserver.cacher._replay.InitialState",
+        "apiserver.cacher._watcher.CacheWatcher",
+    ],
+    "test_calendar": ["apiserver.cacher._budget.TimeBudget", "apiserver.cacher._calendar.Calendar"],
     "test_candidate": ["controller._candidate.Candidate"],
     "test_cache": [
         "apiserver.storage._demux.Demux",
@@ -74,6 +83,7 @@ DRIVEN = {
     "test_relist": ["store._content.Content", "store._relist.Relist"],
     "test_report": ["reflector._report.Report"],
     "test_resync_plan": ["informer._resync.ResyncPlan"],
+    "test_scopes": ["apiserver.cacher._scopes.Scopes"],
     "test_shutdown": ["controller._runnables.Shutdown"],
     "test_sightings": ["reflector._sightings.Sightings"],
     "test_silence": ["reflector._silence.Silence"],

@@ -4,7 +4,7 @@ from kinformer.apiserver.cacher._content import Content, Snapshot
 from kinformer.apiserver.cacher._continue import LATEST_REVISION, Position, decode_continue, encode_continue
 from kinformer.apiserver.cacher._event import Attributes, CacheEvent, Element, ReadAttributes
 from kinformer.apiserver.cacher._history import FRESH, EvictedError, History, Replay, upper_bound
-from kinformer.apiserver.cacher._selection import Selected, select
+from kinformer.apiserver.cacher._selection import EventType, select
 from kinformer.apiserver.cacher._stored import StoredObject
 from kinformer.apiserver.cacher._views import Views
 
@@ -15,12 +15,12 @@ __all__ = [
     "CacheEvent",
     "Content",
     "Element",
+    "EventType",
     "EvictedError",
     "History",
     "Position",
     "ReadAttributes",
     "Replay",
-    "Selected",
     "Snapshot",
     "StoredObject",
     "Views",
