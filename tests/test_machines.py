@@ -76,6 +76,7 @@ DRIVEN = {
     "test_pace": ["client._pace.Pace"],
     "test_priority_ready": ["workqueue._priority_ready.PriorityReady"],
     "test_pulse": ["reflector._pulse.Pulse"],
+    "test_questions": ["observe._questions.Questions"],
     "test_ready": ["workqueue._ready.Ready"],
     "test_reception": ["reflector._reception.Reception"],
     "test_refreshes": ["client._refreshes.Refreshes"],

@@ -93,7 +93,7 @@ class SharedInformer(Generic[T]):
         self._cache = cache
         self._is_shared = is_shared  # and so not for its holder to run or to close
         self._views = Views(model)
-        self._registrations: set[Registration] = set()
+        self._registrations: dict[Registration, None] = {}
         self._is_released = False
         self._lister = Lister(
             cache.store,
@@ -149,6 +149,11 @@ class SharedInformer(Generic[T]):
         Of several namespaces: the newest object of any, and the oldest last bookmark, so that a dead stream shows.
         """
         return self._cache.ages
+
+    @property
+    def handlers(self) -> tuple[Registration, ...]:
+        """The handlers that are told, in the order in which they were added; how each is doing."""
+        return tuple(self._registrations)
 
     @property
     def stats(self) -> InformerStats:
@@ -230,7 +235,7 @@ class SharedInformer(Generic[T]):
             hooks=self._cache.hooks,
         )
         registration = self._cache.add(listener, resync)
-        self._registrations.add(registration)
+        self._registrations[registration] = None
         return registration
 
     def remove_handler(self, registration: Registration) -> None:
@@ -239,7 +244,7 @@ class SharedInformer(Generic[T]):
         What waits for it is dropped. A registration that was removed before, or is another informer's, is no matter.
         """
         if registration in self._registrations:
-            self._registrations.remove(registration)
+            del self._registrations[registration]
             self._cache.remove(registration)
 
     def close(self) -> None:

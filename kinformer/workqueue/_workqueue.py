@@ -302,9 +302,13 @@ class WorkQueue(Generic[K]):
         """Whether ``key`` has failed too often and waits for something to happen."""
         return key in self._parked
 
-    def snapshot(self) -> Snapshot[K]:
-        """Everything that the queue holds, and why, as of now; it costs time for each key."""
-        return snapshot_of(self._now(), self._ready, self._alarm.keys, self._parked.values())
+    def snapshot(self, most: int | None = None) -> Snapshot[K]:
+        """Everything that the queue holds, and why, as of now; it costs time for each key.
+
+        Args:
+            most: Only the first so many that are ready, delayed, running and parked, each in their order.
+        """
+        return snapshot_of(self._now(), self._ready, self._alarm.keys, self._parked.values(), most)
 
     def gauges(self) -> Gauges:
         """The numbers that change by themselves, as of now: for a metrics exporter, each time it is asked."""

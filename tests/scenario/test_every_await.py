@@ -26,6 +26,7 @@ from tests.scenario.cancelling import (
     controllers,
     doubles,
     etcds,
+    observers,
     pipeline,
     pumps,
     requests,
@@ -78,6 +79,7 @@ STAGES = {
             controllers.operators,
         ),
     ),
+    "observers": Stage(("observe/",), (observers.conversations, observers.servers)),
     "server": Stage(
         ("apiserver/",),
         (requests.requests_in_the_server, server.a_server_that_lives, server.watches_that_fail),
