@@ -33,6 +33,7 @@ from tests.scenario.cancelling import (
     server,
     sockets,
     storages,
+    watch_caches,
 )
 from tests.scenario.cancelling.apart import NEVER_WAITS, SHIELDED, matching
 from tests.scenario.cancelling.haste import HastyLoop
@@ -86,6 +87,7 @@ STAGES = {
         by="chain",
     ),
     "storages": Stage(("apiserver/storage/",), (storages.memory, storages.caches)),
+    "watch caches": Stage(("apiserver/cacher/",), (watch_caches.cachers,)),
     "etcd": Stage(("apiserver/storage/etcd/",), (etcds.etcds,), by="point"),
     "sockets": Stage(
         ("apiserver/http/_serving",),

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from kinformer.apiserver.storage import KeyValue
+from kinformer.apiserver.storage import InconsistentError, KeyValue
 
 __all__ = ["Attributes", "CacheEvent", "Element", "ReadAttributes"]
 
@@ -102,13 +102,13 @@ class CacheEvent:
         """The event of a change.
 
         Raises:
-            ValueError: Nothing was there before, and nothing is there now.
+            InconsistentError: Nothing was there before, and nothing is there now.
         """
         if current is not None:
             return cls("MODIFIED" if previous else "ADDED", revision, key, current, previous, time)
         if previous is not None:
             return cls("DELETED", revision, key, None, previous, time)
-        raise ValueError(f"revision {revision} deletes {key!r}, which is not there")
+        raise InconsistentError(f"revision {revision} deletes {key!r}, which is not there")
 
     @property
     def shown(self) -> Element:

@@ -3,7 +3,7 @@
 import pytest
 
 from kinformer.apiserver.cacher import Attributes, CacheEvent, Element
-from kinformer.apiserver.storage import KeyValue
+from kinformer.apiserver.storage import InconsistentError, KeyValue
 
 VALUE = KeyValue("/registry/core/pods/default/a", b"{}", 3, 7, 2)
 
@@ -46,7 +46,7 @@ def test_an_event_is_called_after_what_was_there_and_shows_what_is_left(
 
 
 def test_a_deletion_of_nothing_is_no_event() -> None:
-    with pytest.raises(ValueError, match=r"revision 9 deletes '/registry/.*', which is not there"):
+    with pytest.raises(InconsistentError, match=r"revision 9 deletes '/registry/.*', which is not there"):
         CacheEvent.of(9, VALUE.key, None, None, time=0.0)
 
 
