@@ -132,7 +132,7 @@ EXEMPT = {
     "controller._election.LeaderElection": "never changes once it is made",
     "controller._signals.Signals": "its state is the process's own table of signal handlers",
     "controller._watchdog.Watchdog": "its state is a thread's",
-    "hooks.NoHooks": "holds nothing",
+    "hooks._hooks.NoHooks": "holds nothing",
     "informer._lister.Lister": "reads a store and holds nothing of its own",
     "meta._events.Objects": "a tuple of records, seen as objects",
     "store._union.UnionStore": "reads other stores and holds nothing of its own",

@@ -1,17 +1,6 @@
-"""What happened, for metrics and for people: a contract of plain calls, and a silent default.
+"""What hooks are told: one frozen record for each thing that happens; durations are in seconds."""
 
-Each method is named after something that *has* happened and takes one frozen record; durations are in seconds. A
-hook is called on the event loop, from the task in which the thing happened, so it must be quick. ``NoHooks`` does
-nothing and is meant to be subclassed: override what you care for.
-
-A hook should not raise. What one raises ends nothing, in no room: it is logged as an error of ``kinformer.hooks``, and
-told to the hook ``hook_failed``, so that it can be counted; an error of that one is logged only.
-"""
-
-import logging
-from collections.abc import Callable
 from enum import StrEnum
-from typing import Any, Final, Protocol, cast
 
 import msgspec
 
@@ -22,7 +11,6 @@ __all__ = [
     "HandlerFailed",
     "HandlerLagging",
     "HookFailed",
-    "Hooks",
     "KeyAdded",
     "KeyDone",
     "KeyParked",
@@ -31,7 +19,6 @@ __all__ = [
     "KeyTaken",
     "LeadershipChanged",
     "LoopBlocked",
-    "NoHooks",
     "ObjectQuarantined",
     "ReconcileFinished",
     "ReconcileResult",
@@ -42,10 +29,7 @@ __all__ = [
     "WarningReceived",
     "WatchListDelayed",
     "WriteUnseen",
-    "guarded",
 ]
-
-logger = logging.getLogger("kinformer.hooks")
 
 
 class RequestFinished(msgspec.Struct, frozen=True):
@@ -263,104 +247,3 @@ class HookFailed(msgspec.Struct, frozen=True):
     hook: str
     """Its name, such as ``reconcile_finished``."""
     error: Exception
-
-
-class Hooks(Protocol):
-    """The calls that the rooms make; see the record of each for what it means."""
-
-    def request_finished(self, event: RequestFinished, /) -> None: ...
-    def warning_received(self, event: WarningReceived, /) -> None: ...
-    def reflector_listed(self, event: ReflectorListed, /) -> None: ...
-    def watch_list_delayed(self, event: WatchListDelayed, /) -> None: ...
-    def reflector_watched(self, event: ReflectorWatched, /) -> None: ...
-    def reflector_failed(self, event: ReflectorFailed, /) -> None: ...
-    def object_quarantined(self, event: ObjectQuarantined, /) -> None: ...
-    def handler_failed(self, event: HandlerFailed, /) -> None: ...
-    def handler_lagging(self, event: HandlerLagging, /) -> None: ...
-    def key_added(self, event: KeyAdded, /) -> None: ...
-    def key_taken(self, event: KeyTaken, /) -> None: ...
-    def key_done(self, event: KeyDone, /) -> None: ...
-    def key_retried(self, event: KeyRetried, /) -> None: ...
-    def key_parked(self, event: KeyParked, /) -> None: ...
-    def key_resumed(self, event: KeyResumed, /) -> None: ...
-    def reconcile_finished(self, event: ReconcileFinished, /) -> None: ...
-    def leadership_changed(self, event: LeadershipChanged, /) -> None: ...
-    def loop_blocked(self, event: LoopBlocked, /) -> None: ...
-    def write_unseen(self, event: WriteUnseen, /) -> None: ...
-    def event_dropped(self, event: EventDropped, /) -> None: ...
-    def hook_failed(self, event: HookFailed, /) -> None: ...
-
-
-class NoHooks:
-    """Hears everything and does nothing."""
-
-    __slots__ = ()
-
-    def request_finished(self, event: RequestFinished, /) -> None: ...
-    def warning_received(self, event: WarningReceived, /) -> None: ...
-    def reflector_listed(self, event: ReflectorListed, /) -> None: ...
-    def watch_list_delayed(self, event: WatchListDelayed, /) -> None: ...
-    def reflector_watched(self, event: ReflectorWatched, /) -> None: ...
-    def reflector_failed(self, event: ReflectorFailed, /) -> None: ...
-    def object_quarantined(self, event: ObjectQuarantined, /) -> None: ...
-    def handler_failed(self, event: HandlerFailed, /) -> None: ...
-    def handler_lagging(self, event: HandlerLagging, /) -> None: ...
-    def key_added(self, event: KeyAdded, /) -> None: ...
-    def key_taken(self, event: KeyTaken, /) -> None: ...
-    def key_done(self, event: KeyDone, /) -> None: ...
-    def key_retried(self, event: KeyRetried, /) -> None: ...
-    def key_parked(self, event: KeyParked, /) -> None: ...
-    def key_resumed(self, event: KeyResumed, /) -> None: ...
-    def reconcile_finished(self, event: ReconcileFinished, /) -> None: ...
-    def leadership_changed(self, event: LeadershipChanged, /) -> None: ...
-    def loop_blocked(self, event: LoopBlocked, /) -> None: ...
-    def write_unseen(self, event: WriteUnseen, /) -> None: ...
-    def event_dropped(self, event: EventDropped, /) -> None: ...
-    def hook_failed(self, event: HookFailed, /) -> None: ...
-
-
-def guarded(hooks: Hooks | None) -> Hooks:
-    """Give hooks that never raise: those that are given, with what they raise logged and told to ``hook_failed``.
-
-    Each room does this to the hooks that it is given. Hooks that lack a method, since they were written for an earlier
-    version, hear nothing of it.
-
-    Args:
-        hooks: Anybody's; ``None`` means ``NoHooks``. Guarding twice changes nothing.
-    """
-    if hooks is None:
-        return NoHooks()
-    if type(hooks) is NoHooks or isinstance(hooks, _Guarded):
-        return hooks
-    return cast("Hooks", _Guarded(hooks))  # it makes each method when it is first asked for
-
-
-class _Guarded:
-    """Hooks behind which errors are caught."""
-
-    def __init__(self, hooks: Hooks) -> None:
-        self._hooks: Final = hooks
-
-    def __getattr__(self, name: str) -> Callable[[Any], None]:
-        hook = self._made(name)
-        setattr(self, name, hook)
-        return hook
-
-    def _made(self, name: str) -> Callable[[Any], None]:
-        silent: Callable[[Any], None] = getattr(NoHooks(), name)
-        hook: Callable[[Any], None] = getattr(self._hooks, name, silent)
-        if getattr(hook, "__func__", None) is getattr(NoHooks, name):
-            return silent  # the queue calls three of them for each key
-
-        def tell(event: Any, /) -> None:
-            try:
-                hook(event)
-            except Exception as error:  # noqa: BLE001 -- a hook is the user's
-                self._complain(name, error)
-
-        return tell
-
-    def _complain(self, name: str, error: Exception) -> None:
-        logger.error("the hook %s failed: %r", name, error, exc_info=error, extra={"hook": name})
-        if name != "hook_failed":
-            self.hook_failed(HookFailed(name, error))
