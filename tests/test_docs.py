@@ -38,6 +38,12 @@ def blocks(page: Path) -> Iterator[Block]:
         yield Block(language, title.group(1) if title else "", code)
 
 
+def test_the_controller_of_the_readme_is_one_file_of_under_40_lines() -> None:
+    """That it is imported, tested and accepted by strict mypy, types included, is the page's own test below."""
+    controllers = [block for block in blocks(ROOT / "README.md") if block.title == "website.py"]
+    assert [len(block.code.splitlines()) < 40 for block in controllers] == [True]
+
+
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_every_block_of_the_page_runs(page: Path, pytester: pytest.Pytester) -> None:

@@ -5,6 +5,7 @@ from random import Random
 from types import TracebackType
 from typing import Self
 
+from kinformer.apiserver.auth import Guard, Rbac
 from kinformer.apiserver.http import Application, Endpoint, serve
 from kinformer.apiserver.loops import Housekeeping
 from kinformer.apiserver.registry import Registry
@@ -30,20 +31,27 @@ class ApiServer:
 
     Args:
         storage: Where objects are kept: in memory by default, and then they are gone with the server.
+        auth: Who may do what: everybody everything by default; see ``Rbac`` for tokens and roles.
         clock: What creation times, deadlines and retries are measured on.
         random: What generated names, uids and watch durations are drawn from.
     """
 
     def __init__(
-        self, *, storage: KV | None = None, clock: Clock | None = None, random: Random | None = None
+        self,
+        *,
+        storage: KV | None = None,
+        auth: Rbac | None = None,
+        clock: Clock | None = None,
+        random: Random | None = None,
     ) -> None:
         clock, random = clock or SystemClock(), random or Random()  # noqa: S311 -- nothing secret is drawn from it
         # Milliseconds of the wall clock: after a restart the versions that clients come back with are too old, so that
         # they list again. Where they were merely in the future, watches would wait in silence.
         kv = storage if storage is not None else MemoryKV(first=int(clock.now().timestamp() * 1000))
-        registry = Registry()
+        self._registry = registry = Registry()
         self._verbs = Verbs(kv, registry, clock=clock, random=random)
-        self._app = Application(self._verbs, registry, clock=clock, random=random)
+        self._guard = Guard(kv, clock=clock, rbac=auth)
+        self._app = Application(self._verbs, registry, self._guard, clock=clock, random=random)
         self._housekeeping = Housekeeping(kv, registry, self._verbs, clock=clock)
         self._resources = AsyncExitStack()
         self._was_entered = False
@@ -78,6 +86,7 @@ class ApiServer:
             )
         self._was_entered = True
         await self._verbs.bootstrap()
+        await self._guard.bootstrap(self._verbs, self._registry)
         async with AsyncExitStack() as entering:
             tasks = await entering.enter_async_context(open_task_group())
             await tasks.start(self._housekeeping.run)

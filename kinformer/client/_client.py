@@ -20,7 +20,7 @@ from kinformer.client._target import Target
 from kinformer.client._witness import Witness
 from kinformer.clock import Clock
 from kinformer.errors import ClosedError
-from kinformer.hooks import Hooks, NoHooks
+from kinformer.hooks import Hooks, guarded
 from kinformer.meta import Object, ObjectKey, Resource
 from kinformer.system_clock import SystemClock
 
@@ -99,7 +99,7 @@ class Client:
             timeout=timeout,
             clock=self._clock,
             random=random or Random(),  # noqa: S311 -- spreads retries, keeps no secret
-            hooks=hooks or NoHooks(),
+            hooks=guarded(hooks),
             rate_limit=rate_limit,
             streaming=streaming,
         )

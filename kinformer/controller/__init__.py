@@ -12,6 +12,7 @@ from kinformer.controller._history import Cause, Reason
 from kinformer.controller._leadership import Leadership
 from kinformer.controller._manager import Manager
 from kinformer.controller._owners import owner_reference, set_owner
+from kinformer.controller._permissions import Permission
 from kinformer.controller._predicates import (
     annotations_changed,
     any_of,
@@ -45,6 +46,7 @@ __all__ = [
     "LeaderElection",
     "Leadership",
     "Manager",
+    "Permission",
     "PlainReconciler",
     "Predicate",
     "Reason",

@@ -8,24 +8,12 @@ the two durations (client-go's ``tools/leaderelection`` says the same).
 
 import math
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Final, TypeAlias
 
 from kinformer.controller._lease import LeaseRecord
+from kinformer.controller._moment import Moment
 
-__all__ = ["Action", "Candidate", "Look", "Moment", "Release", "Wait", "Write"]
-
-
-@dataclass(frozen=True, slots=True)
-class Moment:
-    """When something was, on both clocks of this machine."""
-
-    monotonic: float
-    wall: datetime
-
-    def since(self, earlier: "Moment") -> float:
-        """Seconds since then, on the clock that shows more: a machine that is suspended has a monotonic clock that stands."""
-        return max(self.monotonic - earlier.monotonic, (self.wall - earlier.wall).total_seconds())
+__all__ = ["Action", "Candidate", "Look", "Release", "Wait", "Write"]
 
 
 @dataclass(frozen=True, slots=True)

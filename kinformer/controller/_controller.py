@@ -16,7 +16,7 @@ from kinformer.controller._sources import (
     keys_of_owners,
     own_key,
 )
-from kinformer.controller._threads import PlainReconciler, reconciler_of
+from kinformer.controller._threads import PlainReconciler, name_of, reconciler_of
 from kinformer.controller._triggers import Events, checked_events
 from kinformer.controller._worker import Item
 from kinformer.meta import LabelSelector, Resource
@@ -69,7 +69,7 @@ class Controller:
         consistency: How the caches are read after the controller's own writes; see ``Consistency``.
 
     Raises:
-        TypeError: The reconciler is no function.
+        TypeError: The reconciler is no function, cannot be called with one request, or yields.
         ValueError: A number is out of range, or the name is empty.
     """
 
@@ -108,14 +108,24 @@ class Controller:
         self._written: list[Written] = []
 
     def reconciler(self, function: F) -> F:
-        """Decorate the reconciler, where it was not given to the constructor.
+        """Decorate the reconciler, where it was not given to the constructor; the function stays what it is.
+
+        ```python
+        controller = Controller("website").watches(WEBSITES)
+
+        @controller.reconciler
+        async def reconcile(request: Request) -> None: ...
+        ```
 
         Raises:
-            TypeError: It is no function.
+            TypeError: It is no function, cannot be called with one request, or yields.
             ValueError: The controller has one already.
         """
         if self._reconcile is not None:
-            raise ValueError(f"controller {self.name} has a reconciler already")
+            raise ValueError(
+                f"controller {self.name} has a reconciler already, {name_of(self._reconcile)}: call both from one "
+                f"function, or make another controller for {name_of(function)}"
+            )
         self._reconcile = reconciler_of(function)
         return function
 

@@ -10,7 +10,8 @@ from kinformer.client import Client
 from kinformer.clock import Clock
 from kinformer.controller._leadership import Campaign, Leadership
 from kinformer.controller._lease import LEASES
-from kinformer.hooks import Hooks, NoHooks
+from kinformer.controller._permissions import Permission
+from kinformer.hooks import Hooks, guarded
 from kinformer.meta import ObjectKey
 
 __all__ = ["LeaderElection"]
@@ -82,6 +83,14 @@ class LeaderElection:
         self.retry_period: Final = float(retry_period)
         self.is_fenced: Final = is_fenced
 
+    @property
+    def permissions(self) -> tuple[Permission, ...]:
+        """What the program's account needs: to make one Lease, and to read and write it."""
+        return (
+            Permission(LEASES, ("create",), self.namespace),
+            Permission(LEASES, ("get", "update"), self.namespace, (self.name,)),
+        )
+
     def lead(
         self,
         client: Client,
@@ -112,7 +121,7 @@ class LeaderElection:
             client.resource(LEASES).without_retries(),
             clock=clock or client.clock,
             random=random or Random(),  # noqa: S311 -- jitter, no secret
-            hooks=hooks or NoHooks(),
+            hooks=guarded(hooks),
         ).lead()
 
     def __repr__(self) -> str:

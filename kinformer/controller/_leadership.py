@@ -9,12 +9,13 @@ from typing import Any, Final, Protocol
 import anyio
 
 from kinformer.clock import Clock
-from kinformer.controller._candidate import Candidate, Look, Moment, Wait, Write
+from kinformer.controller._candidate import Candidate, Look, Wait, Write
 from kinformer.controller._lease import LeaseRecord, held, released
+from kinformer.controller._moment import Moment
+from kinformer.controller._tenure import Tenure
 from kinformer.errors import ConflictError, LeadershipLostError, NotFoundError, RequestError
 from kinformer.hooks import Hooks, LeadershipChanged
 from kinformer.meta import Object, ObjectKey
-from kinformer.tasks import open_task_group
 
 __all__ = ["Campaign", "Leadership", "LeaseClient", "Terms"]
 
@@ -84,7 +85,7 @@ class Leadership:
     @property
     def is_held(self) -> bool:
         """Whether nobody else can have the lease at this moment, even if our event loop or machine stood still for a while."""
-        return self._candidate.leads(_now(self._clock))
+        return self._candidate.leads(Moment.now(self._clock))
 
     def check(self) -> None:
         """The fencing check, for right before what only a leader may do.
@@ -121,12 +122,16 @@ class Campaign:
             terms.identity, duration=float(terms.lease_duration), deadline=terms.renew_deadline
         )
         self._lease: Object | None = None
-        self._trouble = ""
         self._holder = ""
         self._patience = max(1.0, terms.renew_deadline / 2)
-        self._work = anyio.CancelScope()
-        self._renewals = anyio.CancelScope(shield=True)
-        self._is_lost = False
+        self._tenure = Tenure(
+            key,
+            self._candidate,
+            self._step,
+            period=terms.retry_period,
+            patience=self._patience,
+            clock=clock,
+        )
 
     @asynccontextmanager
     async def lead(self) -> AsyncIterator[Leadership]:
@@ -139,18 +144,13 @@ class Campaign:
             leadership = Leadership(self._terms, self._candidate, self._clock)
             self._tell(is_leader=True)
             try:
-                async with open_task_group() as tasks:
-                    tasks.start_soon(self._keep)
-                    try:
-                        with self._work:
-                            yield leadership
-                    finally:
-                        self._renewals.cancel()
+                async with self._tenure.held():
+                    yield leadership
             finally:
                 self._tell(is_leader=False)
         finally:
             await self._give_back()
-        if self._is_lost:
+        if self._tenure.is_lost:
             raise LeadershipLostError(
                 f"{self._terms.identity} leads {self._terms.name} no more: {self._reason}"
             )
@@ -160,51 +160,20 @@ class Campaign:
         record = self._candidate.record
         if record is not None and record.holder != self._terms.identity:
             return "it went to another"
-        return self._trouble or "it was not renewed in time"
+        return self._tenure.trouble or "it was not renewed in time"
 
     async def _win(self) -> None:
         while True:
             self._candidate.doubt()
-            await self._try()
+            await self._tenure.attempt()
             if self._candidate.leads(self._now()):
                 return
             pause = self._terms.retry_period * (1 + _JITTER * self._random.random())
             action = self._candidate.next(self._now().monotonic)
             await self._clock.sleep(min(pause, action.seconds) if isinstance(action, Wait) else pause)
 
-    async def _keep(self) -> None:
-        """Renew until the work has ended, however long it takes to end after it was cancelled."""
-        with self._renewals:
-            while True:
-                now = self._now()
-                timer = self._clock.call_at(now.monotonic + self._candidate.left(now), self._check)
-                try:
-                    await self._clock.sleep(self._terms.retry_period)
-                    self._check()  # the timer is late where the machine was suspended since
-                    await self._try()
-                    self._check()
-                finally:
-                    timer.cancel()
-
-    def _check(self) -> None:
-        if not self._is_lost and not self._candidate.leads(self._now()):
-            self._is_lost = True
-            self._work.cancel()
-
-    async def _try(self) -> None:
-        """Do what leads to a renewal, or to the knowledge that somebody else has the lease; failing is no error."""
-        trouble = f"no answer within {self._patience:g} s"
-        with self._clock.move_on_after(self._patience):
-            try:
-                await self._step()
-                trouble = ""
-            except RequestError as error:
-                trouble = str(error)
-        if trouble not in {"", self._trouble}:
-            logger.warning("%s: cannot renew or take the lease: %s", self._key, trouble)
-        self._trouble = trouble
-
     async def _step(self) -> None:
+        """Do what leads to a renewal, or to the knowledge that somebody else has the lease."""
         for _ in range(_STEPS):
             match self._candidate.next(self._clock.monotonic()):
                 case Look():
@@ -279,8 +248,4 @@ class Campaign:
         self._holder = holder
 
     def _now(self) -> Moment:
-        return _now(self._clock)
-
-
-def _now(clock: Clock) -> Moment:
-    return Moment(clock.monotonic(), clock.now())
+        return Moment.now(self._clock)

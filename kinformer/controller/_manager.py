@@ -17,10 +17,12 @@ from kinformer.controller._election import LeaderElection
 from kinformer.controller._leadership import Leadership
 from kinformer.controller._runnables import Group, Runnable, Shutdown
 from kinformer.controller._runner import ControllerRunner, Reach
+from kinformer.controller._survey import survey
 from kinformer.controller._watchdog import Watchdog
 from kinformer.controller._worker import Item
-from kinformer.hooks import Hooks, NoHooks
+from kinformer.hooks import Hooks, guarded
 from kinformer.informer import InformerFactory
+from kinformer.observe import Address, Observation, Phase, Report
 from kinformer.system_clock import SystemClock
 from kinformer.tasks import open_task_group
 from kinformer.workqueue import Snapshot
@@ -49,13 +51,15 @@ class Manager:
             ``was_cut`` tells what was.
         loop_limit: Seconds for which the event loop may stand still before the log names the reconcile that holds it up
             (``Watchdog``); infinity: nobody watches. On a clock other than the machine's nobody does either.
+        address: Where to show how it is doing, as ``":8080"``, ``"127.0.0.1:8080"`` or ``"[::1]:8080"``, over HTTP: at
+            ``/healthz`` and ``/readyz`` for probes. Port 0 takes a free one, which ``url`` tells. None: nowhere.
         clock: The time; all parts go by it.
         random: Chance, for jitter.
         hooks: Hears of what happens in all parts.
 
     Raises:
         TypeError: Something is no ``Controller``.
-        ValueError: There is none, two have one name, one is not complete, or the grace is negative.
+        ValueError: There is none, two have one name, one is not complete, the grace is negative, or the address is none.
     """
 
     def __init__(
@@ -68,6 +72,7 @@ class Manager:
         leading: Iterable[Runnable] = (),
         grace: float = 30.0,
         loop_limit: float = 1.0,
+        address: str | None = None,
         clock: Clock | None = None,
         random: Random | None = None,
         hooks: Hooks | None = None,
@@ -97,12 +102,17 @@ class Manager:
         self._loop_limit = loop_limit
         self._clock = clock or SystemClock()
         self._random = random or Random()  # noqa: S311 -- jitter, no secret
-        self._hooks = hooks or NoHooks()
-        self._runnables = (tuple(servers), tuple(others), tuple(leading))
+        self._hooks = guarded(hooks)
+        self._observation = (
+            None if address is None else Observation(Address.parse(address), self.report, clock=self._clock)
+        )
+        observers: tuple[Runnable, ...] = () if self._observation is None else (self._observation,)
+        self._runnables = ((*observers, *servers), tuple(others), tuple(leading))
         self._groups: tuple[Group, ...] = ()
         self._shutdown = Shutdown(grace)
         self._runners: list[ControllerRunner] = []
         self._candidacy: anyio.CancelScope | None = None  # while we stand by
+        self._leadership: Leadership | None = None  # while we lead
         self._is_running = False
         self._is_stopping = False
 
@@ -120,6 +130,15 @@ class Manager:
     def queues(self) -> Mapping[str, Snapshot[Item]]:
         """What each controller's queue holds, by the controller's name: waiting, running, delayed and parked keys; empty when none runs."""
         return {runner.name: runner.queue for runner in self._runners}
+
+    def report(self) -> Report:
+        """Everything that it shows of itself, as plain data: caches, queues, leases. Quick, since long lists are cut."""
+        return survey(self._phase, self._runners, self._election, self._leadership, clock=self._clock)
+
+    @property
+    def url(self) -> str:
+        """Where ``address`` is reached, without a slash at its end; ``""`` while nothing listens there."""
+        return "" if self._observation is None else self._observation.url
 
     @property
     def was_cut(self) -> tuple[str, ...]:
@@ -157,6 +176,7 @@ class Manager:
             task_status: See above.
 
         Raises:
+            OSError: The address is in use, or cannot be listened on.
             LeadershipLostError: The lease could not be renewed; the reconciles that ran were cancelled. Whoever restarts
                 the program makes it stand by again.
             RuntimeError: The manager runs already.
@@ -229,7 +249,7 @@ class Manager:
         finally:
             for runner in self._runners:
                 self._shutdown.cut(runner.was_cut)
-            self._runners, self._candidacy = [], None
+            self._runners, self._candidacy, self._leadership = [], None, None
 
     async def _work(self, task_status: TaskStatus[None], fence: Leadership | None = None) -> None:
         async with self._groups[-1].running(self._shutdown), open_task_group() as tasks:
@@ -254,4 +274,15 @@ class Manager:
             leading = election.lead(client, clock=self._clock, random=self._random, hooks=self._hooks)
             async with leading as leadership:
                 self._candidacy = None  # from now on a stop is graceful
+                self._leadership = leadership
                 await self._work(anyio.TASK_STATUS_IGNORED, leadership if election.is_fenced else None)
+
+    @property
+    def _phase(self) -> Phase:
+        if self._is_stopping:
+            return "stopping"
+        if not self._runners:
+            return "starting"
+        if any(runner.waits for runner in self._runners):
+            return "filling"
+        return "running" if self._election is None or self._leadership is not None else "standing by"

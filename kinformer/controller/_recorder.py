@@ -20,7 +20,7 @@ from kinformer.errors import (
     ServerError,
     ThrottledError,
 )
-from kinformer.hooks import EventDropped, Hooks, NoHooks
+from kinformer.hooks import EventDropped, Hooks, guarded
 from kinformer.meta import Object, Resource
 
 __all__ = ["EventRecorder"]
@@ -69,7 +69,7 @@ class EventRecorder:
         self._events = client.resource(_EVENTS).without_retries()
         self._clock = clock or client.clock
         self._random = random or Random()  # noqa: S311 -- names, no secret
-        self._hooks = hooks or NoHooks()
+        self._hooks = guarded(hooks)
         self._series = EventSeries(controller, instance or socket.gethostname())
         self._told = anyio.Event()
         self._is_closed = False

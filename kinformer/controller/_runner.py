@@ -1,7 +1,7 @@
 """ControllerRunner: one run of one controller: its caches, its queue and its workers, over one or more clusters."""
 
 import logging
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass
 from random import Random
@@ -16,7 +16,7 @@ from kinformer.controller._controller import Controller
 from kinformer.controller._history import History, Reason, reason_of
 from kinformer.controller._reconcile import Cache, Request
 from kinformer.controller._recorder import EventRecorder
-from kinformer.controller._sources import EventSource, priority_of
+from kinformer.controller._sources import EventSource, Scope, priority_of
 from kinformer.controller._triggers import Events, cluster_of
 from kinformer.controller._worker import Item, Workers
 from kinformer.errors import ClosedError
@@ -25,7 +25,7 @@ from kinformer.informer import InformerFactory, Notification, Registration, Shar
 from kinformer.meta import Object, ObjectKey, Resource
 from kinformer.reflector import ConditionType
 from kinformer.tasks import open_task_group
-from kinformer.workqueue import PriorityReady, Snapshot, WorkQueue, controller_default
+from kinformer.workqueue import Gauges, PriorityReady, Snapshot, WorkQueue, controller_default
 
 __all__ = ["ControllerRunner", "Reach"]
 
@@ -120,9 +120,38 @@ class ControllerRunner:
         return self._declared.name
 
     @property
+    def resource(self) -> Resource:
+        """What it reconciles."""
+        return self._declared.watched
+
+    @property
+    def workers(self) -> int:
+        """How many keys it reconciles at once."""
+        return self._workers.count
+
+    @property
     def queue(self) -> Snapshot[Item]:
         """What its queue holds."""
         return self._queue.snapshot()
+
+    @property
+    def gauges(self) -> Gauges:
+        """Its queue in numbers."""
+        return self._queue.gauges()
+
+    def held(self, most: int) -> Snapshot[Item]:
+        """What its queue holds, of each kind at most so many keys."""
+        return self._queue.snapshot(most)
+
+    def failures(self, item: Item) -> tuple[int, str]:
+        """How often a key has failed in a row, and its last error in words."""
+        return self._queue.requeues(item), self._history.last_error(item)
+
+    def caches(self) -> Iterator[tuple[str, Scope, SharedInformer[Object]]]:
+        """Its caches, each with its cluster's name and what it holds."""
+        for cluster, caches in self._caches.items():
+            for resource, informer in caches.items():
+                yield cluster, self._declared.scopes[resource], informer
 
     @property
     def was_cut(self) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 import inspect
 from collections.abc import Callable, Mapping
-from functools import partial
+from functools import partial, wraps
 from typing import Generic, TypeAlias, TypeVar
 
 from anyio import from_thread, to_thread
@@ -11,7 +11,7 @@ from kinformer.controller._reconcile import Cache, Reconciler, Request, RequeueA
 from kinformer.informer import Lister
 from kinformer.meta import LabelSelector, Object, ObjectKey
 
-__all__ = ["PlainReconciler", "reconciler_of"]
+__all__ = ["PlainReconciler", "name_of", "reconciler_of"]
 
 T = TypeVar("T")
 U = TypeVar("U")
@@ -30,17 +30,44 @@ def reconciler_of(function: Reconciler | PlainReconciler) -> Reconciler:
     """Give ``function`` back if it is an ``async def``, else one that calls it in a thread.
 
     Raises:
-        TypeError: It is no function.
+        TypeError: It is no function, cannot be called with one request, or yields.
     """
-    if not callable(function):
-        raise TypeError(f"a reconciler is a function of one request, not {function!r}")
+    _check(function)
     faces = (function, getattr(function, "__call__", None))  # noqa: B004 -- an object whose call is async is as good
     if any(map(inspect.iscoroutinefunction, faces)):
         return function  # type: ignore[return-value]  # so it is one
     return _in_threads(function)  # type: ignore[arg-type]  # what is not async is plain
 
 
+def name_of(function: Reconciler | PlainReconciler) -> str:
+    """How a reconciler is told to people."""
+    return getattr(function, "__qualname__", None) or repr(function)
+
+
+def _check(function: Reconciler | PlainReconciler) -> None:
+    """See a mistake where the function is given, and not with the first event."""
+    if not callable(function):
+        raise TypeError(f"a reconciler is a function of one request, not {function!r}")
+    name = name_of(function)
+    if isinstance(function, type):
+        raise TypeError(f"reconciler {name} is a class: give an instance of it, or one of its methods")
+    if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+        raise TypeError(f"reconciler {name} yields: return None or RequeueAfter(seconds) instead")
+    try:
+        signature = inspect.signature(function)
+    except ValueError:
+        return  # written in another language, which does not tell
+    try:
+        signature.bind(None)
+    except TypeError as error:
+        raise TypeError(
+            f"reconciler {name}{signature} must take one argument, the request ({error}): what it is about is read "
+            "through it, as in request.lister(RESOURCE).get(request.key)"
+        ) from None
+
+
 def _in_threads(function: PlainReconciler) -> Reconciler:
+    @wraps(function)
     async def reconcile(request: Request) -> RequeueAfter | None:
         caches = {resource: _LoopCache(cache) for resource, cache in request.caches.items()}
         call = partial(function, request.with_caches(caches))

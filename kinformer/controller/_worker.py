@@ -96,7 +96,7 @@ class Workers:
         self._queue = queue
         self._request = request
         self._history = history
-        self._count = count
+        self.count: Final = count
         self._timeout = timeout
         self._clock = clock
         self._hooks = hooks
@@ -129,7 +129,7 @@ class Workers:
         try:
             async with anyio.create_task_group() as tasks:
                 self._scope = tasks.cancel_scope
-                for _ in range(self._count):
+                for _ in range(self.count):
                     tasks.start_soon(self._work)
                 task_status.started()
         finally:

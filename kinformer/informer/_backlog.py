@@ -13,7 +13,7 @@ from typing import Protocol
 
 import msgspec
 
-from kinformer.informer._notifications import Added, Deleted, Notification, Updated
+from kinformer.informer._notifications import Added, Deleted, Notification, Updated, key_of
 from kinformer.meta import ObjectKey, Record
 
 __all__ = ["Backlog", "Coalesced", "InOrder", "Waiting", "merge"]
@@ -28,11 +28,7 @@ class Waiting(msgspec.Struct, frozen=True, gc=False):
     @property
     def key(self) -> ObjectKey:
         """Which object it is about."""
-        match self.notification:
-            case Added(obj) | Deleted(obj):
-                return obj.key
-            case Updated(_, new):
-                return new.key
+        return key_of(self.notification)
 
 
 class Backlog(Protocol):

@@ -12,7 +12,7 @@ from anyio.abc import TaskGroup, TaskStatus
 
 from kinformer.clock import Clock
 from kinformer.errors import ClosedError
-from kinformer.hooks import Hooks, NoHooks
+from kinformer.hooks import Hooks, guarded
 from kinformer.informer._admission import MANAGED_FIELDS, Admission, Prune, Transform
 from kinformer.informer._compaction import Compaction
 from kinformer.informer._feed import Feed
@@ -67,7 +67,7 @@ class Cache:
         self.resource: Final[Resource] = next(iter(sources.values())).resource
         self.name: Final = name or str(self.resource)
         self.clock: Final[Clock] = clock or SystemClock()
-        self.hooks: Final[Hooks] = hooks or NoHooks()
+        self.hooks: Final[Hooks] = guarded(hooks)
         self._listeners: Final[dict[Registration, Listener[Any]]] = {}
         self._plan: Final[ResyncPlan[Listener[Any]]] = ResyncPlan(resync)
         pumps: list[Pump] = []

@@ -36,7 +36,9 @@ class SharedInformer(Generic[T]):
     Args:
         source: What to read; a ``ResourceClient`` fits. Or several, by namespace, each of nothing but that namespace:
             the store then holds them all, and is synced when all are; where one cannot be read, the others go on.
-        model: What listers and handlers give; decoded when asked for or delivered.
+        model: What listers and handlers give; decoded when asked for or delivered. An object that does not fit is
+            reported, by the hook ``object_quarantined``, and is not there for them: a handler that was told of it is
+            told ``Deleted``, and ``Added`` when it fits again.
         queue: The order in which changes reach the store. ``"delta"``: by key, all pending changes of it at once.
             ``"in-order"``: as the server told them, across all keys; on a relist deletions come before changes.
         indexers: Index functions by name, besides those by namespace and by owner.
@@ -91,7 +93,7 @@ class SharedInformer(Generic[T]):
         self._cache = cache
         self._is_shared = is_shared  # and so not for its holder to run or to close
         self._views = Views(model)
-        self._registrations: set[Registration] = set()
+        self._registrations: dict[Registration, None] = {}
         self._is_released = False
         self._lister = Lister(
             cache.store,
@@ -147,6 +149,11 @@ class SharedInformer(Generic[T]):
         Of several namespaces: the newest object of any, and the oldest last bookmark, so that a dead stream shows.
         """
         return self._cache.ages
+
+    @property
+    def handlers(self) -> tuple[Registration, ...]:
+        """The handlers that are told, in the order in which they were added; how each is doing."""
+        return tuple(self._registrations)
 
     @property
     def stats(self) -> InformerStats:
@@ -220,7 +227,7 @@ class SharedInformer(Generic[T]):
             name or name_of(handler),
             calls_of(handler),
             Coalesced() if coalesce else InOrder(),
-            self._views.notification,
+            self._views,
             passes=filter_of(handler),
             informer=self.name,
             sources=self._cache.sources,
@@ -228,7 +235,7 @@ class SharedInformer(Generic[T]):
             hooks=self._cache.hooks,
         )
         registration = self._cache.add(listener, resync)
-        self._registrations.add(registration)
+        self._registrations[registration] = None
         return registration
 
     def remove_handler(self, registration: Registration) -> None:
@@ -237,7 +244,7 @@ class SharedInformer(Generic[T]):
         What waits for it is dropped. A registration that was removed before, or is another informer's, is no matter.
         """
         if registration in self._registrations:
-            self._registrations.remove(registration)
+            del self._registrations[registration]
             self._cache.remove(registration)
 
     def close(self) -> None:

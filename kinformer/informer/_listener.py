@@ -1,7 +1,7 @@
 """Listener: one handler, what it has not been told yet, and the task that tells it."""
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Final, Generic, TypeVar
 
@@ -13,9 +13,11 @@ from kinformer.errors import ClosedError, DecodeError
 from kinformer.hooks import HandlerFailed, HandlerLagging, Hooks, ObjectQuarantined
 from kinformer.informer._backlog import Backlog, Waiting
 from kinformer.informer._filter import Filter
+from kinformer.informer._fitting import Fitting
 from kinformer.informer._handlers import Call
-from kinformer.informer._notifications import Added, Deleted, Notification, Updated
-from kinformer.meta import ObjectKey, Record
+from kinformer.informer._notifications import Notification, key_of
+from kinformer.informer._views import Views
+from kinformer.meta import Object, ObjectKey, Record
 from kinformer.tasks import has_cancellation, shed_cancellation
 
 __all__ = ["Listener"]
@@ -37,10 +39,6 @@ _TURN_TIME: Final = 0.005
 """How many seconds of calls end a turn as well."""
 
 
-_BECOMES: Final[Mapping[type, set[type]]] = {Added: {Added}, Updated: {Updated, Added}, Deleted: {Deleted}}
-"""What a notification may be told as: see ``Views``."""
-
-
 class Listener(Generic[T_co]):
     """One handler and its backlog.
 
@@ -55,7 +53,7 @@ class Listener(Generic[T_co]):
         name: str,
         calls: Mapping[type, Call],
         backlog: Backlog,
-        view: Callable[[Notification[Record]], Notification[T_co]],
+        views: Views[T_co],
         *,
         passes: Filter[T_co] | None = None,
         informer: str,
@@ -66,11 +64,10 @@ class Listener(Generic[T_co]):
         self.name: Final = name
         self._calls = calls
         self._backlog = backlog
-        self._view = view
+        self._fitting = Fitting(views)
         self._filter = passes
-        self._wanted = frozenset(
-            kind for kind, others in _BECOMES.items() if passes is not None or calls.keys() & others
-        )
+        # Otherwise what is told depends on what was told before, of whatever kind.
+        self._is_as_happened = views.model is Object and passes is None
         self._informer = informer
         self._clock = clock
         self._hooks = hooks
@@ -121,6 +118,7 @@ class Listener(Generic[T_co]):
         """Drop what waits and let ``run`` return; a call that is going on comes to its end."""
         self._is_closed = True
         self._backlog.clear()
+        self._fitting.clear()
         self._woken.set()
         self._settled.set()
         if self._task is None:
@@ -175,18 +173,13 @@ class Listener(Generic[T_co]):
             if ended >= end:
                 return
 
-    async def _tell(self, record: Notification[Record]) -> None:
-        if type(record) not in self._wanted:  # nor is it decoded
+    async def _tell(self, happened: Notification[Record]) -> None:
+        if self._is_as_happened and type(happened) not in self._calls:
             return
         try:
-            notification = self._view(record)
-        except DecodeError as error:
-            self.failures += 1
-            self._hooks.object_quarantined(ObjectQuarantined(self._informer, error.key, error))
-            _log.warning("%s: handler %s is not told of an object: %s", self._informer, self.name, error)
-            return
-        try:
-            told = notification if self._filter is None else self._filter(_key_of(record), notification)
+            told = self._fitted(happened)
+            if told is not None and self._filter is not None:
+                told = self._filter(key_of(happened), told)
             call = self._calls.get(type(told))
             if call is not None:
                 await call(told)
@@ -198,6 +191,22 @@ class Listener(Generic[T_co]):
             self._fail(error)
         if has_cancellation():
             await shed_cancellation()
+
+    def _fitted(self, happened: Notification[Record]) -> Notification[T_co] | None:
+        try:
+            return self._fitting(happened)
+        except DecodeError as error:
+            self._misfit(error)
+        try:
+            return self._fitting.instead(happened)
+        except DecodeError as error:
+            self._misfit(error)
+            return None
+
+    def _misfit(self, error: DecodeError) -> None:
+        self.failures += 1
+        self._hooks.object_quarantined(ObjectQuarantined(self._informer, error.key, error))
+        _log.warning("%s: handler %s is not told of an object: %s", self._informer, self.name, error)
 
     def _fail(self, error: Exception) -> None:
         self.failures += 1
@@ -236,7 +245,3 @@ class Listener(Generic[T_co]):
                 duration,
             )
             self._hooks.handler_lagging(HandlerLagging(self._informer, self.name, backlog, duration))
-
-
-def _key_of(notification: Notification[Record]) -> ObjectKey:
-    return notification.new.key if isinstance(notification, Updated) else notification.obj.key

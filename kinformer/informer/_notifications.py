@@ -7,7 +7,9 @@ from typing import Generic, TypeAlias, TypeVar
 
 import msgspec
 
-__all__ = ["Added", "Deleted", "Notification", "Updated"]
+from kinformer.meta import ObjectKey, Record
+
+__all__ = ["Added", "Deleted", "Notification", "Updated", "key_of"]
 
 T = TypeVar("T")
 
@@ -38,3 +40,8 @@ class Deleted(msgspec.Struct, Generic[T], frozen=True):
 
 Notification: TypeAlias = Added[T] | Updated[T] | Deleted[T]
 """What a handler is told, one at a time and in order."""
+
+
+def key_of(notification: Notification[Record]) -> ObjectKey:
+    """Which object it is about."""
+    return notification.new.key if isinstance(notification, Updated) else notification.obj.key

@@ -10,7 +10,7 @@ from anyio.abc import TaskStatus
 
 from kinformer.clock import Clock
 from kinformer.errors import DecodeError, TransportError
-from kinformer.hooks import Hooks, NoHooks
+from kinformer.hooks import Hooks, guarded
 from kinformer.meta import ANY, ObjectKey, WatchEvent
 from kinformer.reflector._backoff import Backoff, Openings
 from kinformer.reflector._conditions import Condition
@@ -136,7 +136,7 @@ class Reflector:
             ConsistencyDetector(source, admit=self._queue_up, clock=self._clock) if check_snapshots else None
         )
         self._pulse = Pulse()
-        self._report = Report(self.name, self._clock, hooks or NoHooks())
+        self._report = Report(self.name, self._clock, guarded(hooks))
         self._synced = anyio.Event()
         self._is_running = False
         self._sends_bookmarks = False

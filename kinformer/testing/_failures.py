@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from kinformer.hooks import Hooks, NoHooks, ReconcileFinished
+from kinformer.hooks import Hooks, ReconcileFinished, guarded
 from kinformer.meta import ObjectKey
 
 __all__ = ["Failures"]
@@ -12,7 +12,7 @@ class Failures:
     """Keeps how the last reconcile of each key failed, and passes everything on to other hooks."""
 
     def __init__(self, hooks: Hooks | None) -> None:
-        self._hooks = hooks or NoHooks()
+        self._hooks = guarded(hooks)
         self._last: dict[tuple[str, ObjectKey], Exception] = {}
 
     def reconcile_finished(self, event: ReconcileFinished, /) -> None:

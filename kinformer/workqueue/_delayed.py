@@ -1,7 +1,7 @@
 """Delayed: which keys come later, and when."""
 
 from collections.abc import Hashable
-from heapq import heapify, heappop, heappush
+from heapq import heapify, heappop, heappush, nsmallest
 from itertools import count
 from math import isnan
 from typing import Final, Generic, TypeAlias, TypeVar
@@ -86,9 +86,11 @@ class Delayed(Generic[K]):
         """When the first key is due; ``None`` where there is none."""
         return self._heap[0][0] if self._heap else None
 
-    def waiting(self) -> list[tuple[K, float, int]]:
-        """The keys, each with its moment and its priority, in order of the moments."""
-        return [(key, when, priority) for when, _, key, priority in sorted(self._live.values(), key=_order)]
+    def waiting(self, most: int | None = None) -> list[tuple[K, float, int]]:
+        """The keys, or the first so many, each with its moment and its priority, in order of the moments."""
+        live = self._live.values()
+        first = sorted(live, key=_order) if most is None else nsmallest(most, live, key=_order)
+        return [(key, when, priority) for when, _, key, priority in first]
 
     def __contains__(self, key: K) -> bool:
         """Whether ``key`` waits for its moment."""

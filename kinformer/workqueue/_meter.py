@@ -1,7 +1,6 @@
 """Meter: what hooks are told about the keys of one queue."""
 
-import logging
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Hashable, Iterable
 from typing import Generic, TypeVar
 
 from kinformer.hooks import Hooks, KeyAdded, KeyDone, KeyParked, KeyResumed, KeyRetried, KeyTaken
@@ -9,9 +8,6 @@ from kinformer.hooks import Hooks, KeyAdded, KeyDone, KeyParked, KeyResumed, Key
 __all__ = ["Meter"]
 
 K = TypeVar("K", bound=Hashable)
-E = TypeVar("E")
-
-logger = logging.getLogger("kinformer.workqueue")
 
 
 class Meter(Generic[K]):
@@ -20,8 +16,8 @@ class Meter(Generic[K]):
     It holds a key only while that wants a run; a key that somebody else put into the queue's order counts from the
     moment it is taken. The moments that count are those of client-go's workqueue metrics.
 
-    A hook must not raise. One that does is logged and costs nothing but its own count: it runs in the midst of a
-    key's way, and the key would be lost for what only counts it.
+    The hooks are ``guarded``: each is called in the midst of a key's way, and the key would be lost for what only
+    counts it.
     """
 
     __slots__ = ("_done", "_hooks", "_name", "_since", "_taken", "_took_in")
@@ -37,10 +33,7 @@ class Meter(Generic[K]):
     def added(self, key: K, now: float) -> None:
         """Report a key that the queue did not hold already."""
         self._since[key] = now
-        try:
-            self._took_in(KeyAdded(self._name, len(self._since)))
-        except Exception as error:  # noqa: BLE001 -- a hook is the user's
-            self._complain(error)
+        self._took_in(KeyAdded(self._name, len(self._since)))
 
     def taken(self, key: K, now: float) -> None:
         """Report a key that went into a worker's hands."""
@@ -48,29 +41,23 @@ class Meter(Generic[K]):
         waited = now - since.pop(key, now)
         if not since:
             since.clear()  # gives the table back, which a dict that shrinks to nothing keeps
-        try:
-            self._taken(KeyTaken(self._name, len(since), waited))
-        except Exception as error:  # noqa: BLE001 -- a hook is the user's
-            self._complain(error)
+        self._taken(KeyTaken(self._name, len(since), waited))
 
     def done(self, worked: float) -> None:
         """Report a key that was put down after ``worked`` seconds."""
-        try:
-            self._done(KeyDone(self._name, worked))
-        except Exception as error:  # noqa: BLE001 -- a hook is the user's
-            self._complain(error)
+        self._done(KeyDone(self._name, worked))
 
     def retried(self, delay: float) -> None:
         """Report a key that was put back, to come again after ``delay`` seconds."""
-        self._tell(self._hooks.key_retried, KeyRetried(self._name, delay))
+        self._hooks.key_retried(KeyRetried(self._name, delay))
 
     def parked(self, parked: int, attempts: int, error: str) -> None:
         """Report a key that is tried no more, after which ``parked`` keys are parked."""
-        self._tell(self._hooks.key_parked, KeyParked(self._name, parked, attempts, error))
+        self._hooks.key_parked(KeyParked(self._name, parked, attempts, error))
 
     def resumed(self, parked: int) -> None:
         """Report a key that is parked no more, after which ``parked`` keys are."""
-        self._tell(self._hooks.key_resumed, KeyResumed(self._name, parked))
+        self._hooks.key_resumed(KeyResumed(self._name, parked))
 
     def oldest(self, heads: Iterable[tuple[int, K]], now: float) -> dict[int, float]:
         """For each priority in ``heads``, how long the key there that has waited longest wants its run."""
@@ -78,14 +65,3 @@ class Meter(Generic[K]):
         for priority, key in heads:
             ages[priority] = max(ages.get(priority, 0.0), now - self._since.get(key, now))
         return ages
-
-    def _tell(self, hook: Callable[[E], None], event: E) -> None:
-        try:
-            hook(event)
-        except Exception as error:  # noqa: BLE001 -- a hook is the user's
-            self._complain(error)
-
-    def _complain(self, error: Exception) -> None:
-        logger.error(
-            "%s: a hook failed, the queue goes on", self._name, exc_info=error, extra={"queue": self._name}
-        )

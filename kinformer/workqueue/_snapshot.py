@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Hashable, Iterable, Mapping
+from itertools import islice
 from typing import Generic, TypeVar
 
 import msgspec
@@ -106,16 +107,20 @@ class Gauges(msgspec.Struct, frozen=True):
 
 
 def snapshot_of(
-    now: float, ready: ReadyKeys[K], delayed: Delayed[K], parked: Iterable[ParkedKey[K]]
+    now: float,
+    ready: ReadyKeys[K],
+    delayed: Delayed[K],
+    parked: Iterable[ParkedKey[K]],
+    most: int | None = None,
 ) -> Snapshot[K]:
-    """Describe what these hold at ``now``."""
+    """Describe what these hold at ``now``, of each at most so many."""
     running = sorted(ready.running.items(), key=lambda item: item[1])
     return Snapshot(
         now=now,
-        ready=tuple(ReadyKey(key, priority) for key, priority in ready.waiting()),
-        delayed=tuple(DelayedKey(*entry) for entry in delayed.waiting()),
-        running=tuple(RunningKey(key, since, ready.wants(key)) for key, since in running),
-        parked=tuple(parked),
+        ready=tuple(ReadyKey(key, priority) for key, priority in islice(ready.waiting(), most)),
+        delayed=tuple(DelayedKey(*entry) for entry in delayed.waiting(most)),
+        running=tuple(RunningKey(key, since, ready.wants(key)) for key, since in running[:most]),
+        parked=tuple(islice(parked, most)),
     )
 
 

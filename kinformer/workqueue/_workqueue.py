@@ -8,7 +8,7 @@ from typing import Final, Generic, Self, TypeVar
 
 from kinformer.clock import Clock
 from kinformer.errors import ClosedError
-from kinformer.hooks import Hooks, NoHooks
+from kinformer.hooks import Hooks, NoHooks, guarded
 from kinformer.system_clock import SystemClock
 from kinformer.workqueue._alarm import Alarm
 from kinformer.workqueue._contracts import ReadyKeys
@@ -80,7 +80,7 @@ class WorkQueue(Generic[K]):
         self._now = self._clock.monotonic
         self._ready: ReadyKeys[K] = Ready() if ready is None else ready
         self._limiter: Limiter[K] = client_go_default(self._clock) if limiter is None else limiter
-        self._meter = None if hooks is None or type(hooks) is NoHooks else Meter[K](name, hooks)
+        self._meter = None if hooks is None or type(hooks) is NoHooks else Meter[K](name, guarded(hooks))
         self._alarm = Alarm[K](name, self._clock, self._put)
         self._failing = Failing[K]()
         self._parking = Parking[K](name, self._meter)
@@ -302,9 +302,13 @@ class WorkQueue(Generic[K]):
         """Whether ``key`` has failed too often and waits for something to happen."""
         return key in self._parked
 
-    def snapshot(self) -> Snapshot[K]:
-        """Everything that the queue holds, and why, as of now; it costs time for each key."""
-        return snapshot_of(self._now(), self._ready, self._alarm.keys, self._parked.values())
+    def snapshot(self, most: int | None = None) -> Snapshot[K]:
+        """Everything that the queue holds, and why, as of now; it costs time for each key.
+
+        Args:
+            most: Only the first so many that are ready, delayed, running and parked, each in their order.
+        """
+        return snapshot_of(self._now(), self._ready, self._alarm.keys, self._parked.values(), most)
 
     def gauges(self) -> Gauges:
         """The numbers that change by themselves, as of now: for a metrics exporter, each time it is asked."""

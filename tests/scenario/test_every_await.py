@@ -26,12 +26,14 @@ from tests.scenario.cancelling import (
     controllers,
     doubles,
     etcds,
+    observers,
     pipeline,
     pumps,
     requests,
     server,
     sockets,
     storages,
+    watch_caches,
 )
 from tests.scenario.cancelling.apart import NEVER_WAITS, SHIELDED, matching
 from tests.scenario.cancelling.haste import HastyLoop
@@ -78,12 +80,14 @@ STAGES = {
             controllers.operators,
         ),
     ),
+    "observers": Stage(("observe/",), (observers.conversations, observers.servers)),
     "server": Stage(
         ("apiserver/",),
         (requests.requests_in_the_server, server.a_server_that_lives, server.watches_that_fail),
         by="chain",
     ),
     "storages": Stage(("apiserver/storage/",), (storages.memory, storages.caches)),
+    "watch caches": Stage(("apiserver/cacher/",), (watch_caches.cachers,)),
     "etcd": Stage(("apiserver/storage/etcd/",), (etcds.etcds,), by="point"),
     "sockets": Stage(
         ("apiserver/http/_serving",),

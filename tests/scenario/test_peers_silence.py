@@ -2,16 +2,15 @@
 
 import logging
 from itertools import repeat
+from random import Random
 
 import httpx
 import pytest
 
-from kinformer.hooks import ReflectorListed
 from kinformer.reflector import Ages
 from kinformer.testing import HOLD, settle
 from tests.scenario.peers_stage import (
     Answer,
-    Diary,
     Reply,
     Stage,
     added,
@@ -121,15 +120,15 @@ async def test_a_continue_token_that_expired_costs_one_whole_list_at_once() -> N
 async def test_nobody_is_left_with_an_informer_that_ended_by_itself() -> None:
     """Scenario 16: nolar/kopf#1276, where the watch ended and the operator lived on. What is a bug comes out of ``run``."""
 
-    class Buggy(Diary):
-        def reflector_listed(self, event: ReflectorListed, /) -> None:
-            raise RuntimeError(f"a hook with a bug, told of {event.count} objects")
+    class Buggy(Random):
+        def random(self) -> float:
+            raise RuntimeError("chance with a bug")
 
-    stage = Stage(streams=[[*SNAPSHOT, HOLD]], hooks=Buggy())
+    stage = Stage(streams=[[*SNAPSHOT, HOLD]], random=Buggy())
     with pytest.raises(ExceptionGroup) as caught:
         async with stage.running():
             pass
-    assert caught.group_contains(RuntimeError, match="a hook with a bug")
+    assert caught.group_contains(RuntimeError, match="chance with a bug")
 
 
 @pytest.mark.parametrize(

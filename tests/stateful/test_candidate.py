@@ -8,8 +8,9 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from kinformer.controller._candidate import Candidate, Look, Moment, Release, Wait, Write
+from kinformer.controller._candidate import Candidate, Look, Release, Wait, Write
 from kinformer.controller._lease import LeaseRecord
+from kinformer.controller._moment import Moment
 
 DURATION, DEADLINE = 15.0, 10.0
 START = datetime(2026, 1, 1, tzinfo=UTC)

@@ -11,6 +11,7 @@ import hypothesis.strategies as st
 from hypothesis import settings
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
+from kinformer.apiserver.auth import Guard
 from kinformer.apiserver.http import Application
 from kinformer.apiserver.registry import Registry
 from kinformer.apiserver.rest import Verbs
@@ -70,7 +71,8 @@ class CrudModel(RuleBasedStateMachine):
         self.newest = 0
         registry, clock = Registry(), FakeClock()
         self.verbs = Verbs(MemoryKV(), registry, clock=clock, random=Random(1))
-        self.app = Application(self.verbs, registry, clock=clock, random=Random(2))
+        guard = Guard(MemoryKV(), clock=clock)
+        self.app = Application(self.verbs, registry, guard, clock=clock, random=Random(2))
 
     @initialize()
     def begin(self) -> None:

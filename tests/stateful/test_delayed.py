@@ -68,6 +68,7 @@ class DelayedMachine(RuleBasedStateMachine):
     def each_key_has_its_earliest_moment(self) -> None:
         assert len(self.delayed) == len(self.moments)
         assert self.delayed.waiting() == self.in_order()
+        assert self.delayed.waiting(2) == self.in_order()[:2]
         assert {key for key in (1j, 2j, 3j) if key in self.delayed} == self.moments.keys()
         assert self.delayed.next_due == min((when for when, _ in self.moments.values()), default=None)
 

@@ -1,4 +1,4 @@
-"""Meter against a list of keys that want a run, and since when; its hooks may raise."""
+"""Meter against a list of keys that want a run, and since when."""
 
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -6,27 +6,9 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from kinformer.hooks import KeyAdded, KeyDone, KeyParked, KeyResumed, KeyRetried, KeyTaken
 from kinformer.workqueue._meter import Meter
-from tests.stateful.heard import Diary, Lines
+from tests.stateful.heard import Diary
 
 KEYS = st.sampled_from("abcd")
-
-
-class Grumpy(Diary):
-    """Hears everything, and may raise after it."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.raises = False
-        self.raised = 0
-        for name, hear in list(vars(self).items()):
-            if callable(hear):
-                setattr(self, name, self.hear)
-
-    def hear(self, event: object, /) -> None:
-        self.events.append(event)
-        if self.raises:
-            self.raised += 1
-            raise ValueError("not now")
 
 
 class MeterMachine(RuleBasedStateMachine):
@@ -34,7 +16,7 @@ class MeterMachine(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.hooks, self.log = Grumpy(), Lines("kinformer.workqueue")
+        self.hooks = Diary()
         self.meter = Meter[str]("q", self.hooks)
         self.now = 0.0
         self.waiting: list[tuple[str, float]] = []
@@ -46,10 +28,6 @@ class MeterMachine(RuleBasedStateMachine):
     @rule(seconds=st.integers(1, 9))
     def pass_time(self, seconds: int) -> None:
         self.now += seconds
-
-    @rule(raises=st.booleans())
-    def let_hooks_raise_or_not(self, raises: bool) -> None:
-        self.hooks.raises = raises
 
     @rule(key=KEYS)
     def add(self, key: str) -> None:
@@ -86,16 +64,12 @@ class MeterMachine(RuleBasedStateMachine):
         assert self.meter.oldest(iter(heads), self.now) == {p: max(found) for p, found in ages.items()}
 
     @invariant()
-    def the_hooks_hear_all_and_what_they_raise_is_only_logged(self) -> None:
+    def the_hooks_hear_all(self) -> None:
         assert self.hooks.events == self.events
-        assert self.log.lines == [("ERROR", "q: a hook failed, the queue goes on")] * self.hooks.raised
 
     @invariant()
     def only_keys_that_want_a_run_are_held(self) -> None:
         assert self.meter._since == dict(self.waiting)
-
-    def teardown(self) -> None:
-        self.log.leave()
 
 
 TestMeter = MeterMachine.TestCase

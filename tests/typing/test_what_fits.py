@@ -168,6 +168,21 @@ def a_controller(pods: Resource) -> Controller:
     return Controller("c", reconcile).watches(pods).owns(pods)
 
 
+def decorated(controller: Controller, pods: Resource) -> None:
+    @controller.reconciler
+    async def in_time(request: Request) -> RequeueAfter | None:
+        return None
+
+    @controller.reconciler
+    async def never_again(request: Request) -> None: ...
+
+    @controller.reconciler
+    def in_a_thread(request: Request) -> RequeueAfter:
+        return RequeueAfter(len(request.lister(pods)))
+
+    assert_type(in_a_thread(Request("", ObjectKey("default", "a"), Client())), RequeueAfter)
+
+
 # what is refused
 
 
@@ -203,6 +218,16 @@ def no_reconciler(pods: Resource) -> None:
     def of_a_key(key: ObjectKey) -> None: ...
 
     Controller("c", of_a_key)  # type: ignore[arg-type]  # it is called with a request
+
+    @Controller("c").reconciler  # type: ignore[type-var]
+    async def of_an_object(obj: Object) -> None: ...
+
+    @Controller("c").reconciler  # type: ignore[type-var]
+    async def of_nothing() -> None: ...
+
+    @Controller("c").reconciler  # type: ignore[type-var]
+    async def in_seconds(request: Request) -> float:  # which is RequeueAfter(seconds)
+        return 1.0
 
 
 async def no_guess(lister: Lister[Pod]) -> dict[str, Any]:

@@ -1,17 +1,44 @@
 """The watch cache between storage and the verbs."""
 
+from kinformer.apiserver.cacher._cacher import Cacher, Dispatching
+from kinformer.apiserver.cacher._content import Content, Snapshot
 from kinformer.apiserver.cacher._continue import LATEST_REVISION, Position, decode_continue, encode_continue
-from kinformer.apiserver.cacher._selection import Selected, select
+from kinformer.apiserver.cacher._event import Attributes, CacheEvent, Element, ReadAttributes
+from kinformer.apiserver.cacher._freshness import Freshness
+from kinformer.apiserver.cacher._history import FRESH, EvictedError, History, Replay, upper_bound
+from kinformer.apiserver.cacher._metrics import Metrics
+from kinformer.apiserver.cacher._options import CacheOptions
+from kinformer.apiserver.cacher._readiness import NotReadyError, Readiness, StoppedError
+from kinformer.apiserver.cacher._selection import EventType, select
 from kinformer.apiserver.cacher._stored import StoredObject
 from kinformer.apiserver.cacher._views import Views
 
 __all__ = [
+    "FRESH",
     "LATEST_REVISION",
+    "Attributes",
+    "CacheEvent",
+    "CacheOptions",
+    "Cacher",
+    "Content",
+    "Dispatching",
+    "Element",
+    "EventType",
+    "EvictedError",
+    "Freshness",
+    "History",
+    "Metrics",
+    "NotReadyError",
     "Position",
-    "Selected",
+    "ReadAttributes",
+    "Readiness",
+    "Replay",
+    "Snapshot",
+    "StoppedError",
     "StoredObject",
     "Views",
     "decode_continue",
     "encode_continue",
     "select",
+    "upper_bound",
 ]

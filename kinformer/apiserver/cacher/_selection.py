@@ -4,31 +4,34 @@ The rule is that of ``cacheWatcher.convertToWatchEvent`` (apiserver): X-6 and X-
 """
 
 from collections.abc import Callable
-from typing import Literal, NamedTuple
+from typing import Literal, Protocol, TypeVar
 
-from kinformer.apiserver.storage import Change, KeyValue
+__all__ = ["EventType", "select"]
 
-__all__ = ["Selected", "select"]
+EventType = Literal["ADDED", "MODIFIED", "DELETED"]
+
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
 
 
-class Selected(NamedTuple):
-    """A change as one watcher sees it.
+class Transition(Protocol[T_co]):
+    """What was there, and what is there now; one of them may be missing."""
 
-    ``value`` is what to show: for a DELETED the last state that was part of the selection. ``version`` is the revision
-    to stamp on it, always that of the change.
+    @property
+    def current(self) -> T_co | None:
+        """What is there now."""
+
+    @property
+    def previous(self) -> T_co | None:
+        """What was there before."""
+
+
+def select(change: Transition[T], matches: Callable[[T], bool]) -> EventType | None:
+    """As what a watcher whose selectors are ``matches`` sees a change; ``None`` when it sees nothing.
+
+    A DELETED shows what was there before, the others what is there now; the version is always that of the change.
     """
-
-    type: Literal["ADDED", "MODIFIED", "DELETED"]
-    value: KeyValue
-    version: int
-
-
-def select(change: Change, matches: Callable[[KeyValue], bool]) -> Selected | None:
-    """What a watcher whose selectors are ``matches`` sees of a change; ``None`` when it sees nothing."""
-    before = change.previous if change.previous and matches(change.previous) else None
-    after = change.current if change.current and matches(change.current) else None
-    if after is not None:
-        return Selected("MODIFIED" if before else "ADDED", after, change.revision)
-    if before is not None:
-        return Selected("DELETED", before, change.revision)
-    return None
+    was = change.previous is not None and matches(change.previous)
+    if change.current is not None and matches(change.current):
+        return "MODIFIED" if was else "ADDED"
+    return "DELETED" if was else None

@@ -9,8 +9,10 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from kinformer.apiserver.auth import Caller, Guard
 from kinformer.apiserver.http._about import about
 from kinformer.apiserver.http._accept import DISCOVERY, View, negotiate
+from kinformer.apiserver.http._asked import asked
 from kinformer.apiserver.http._discovery import Discovery
 from kinformer.apiserver.http._paths import (
     GroupPath,
@@ -47,6 +49,8 @@ _WRITE_LIMIT: Final = 34.0
 _COLLECTION_VERBS: Final = {"GET": "list", "HEAD": "list", "POST": "create", "DELETE": "deletecollection"}
 _OBJECT_VERBS: Final = {"GET": "get", "HEAD": "get", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 _SUBRESOURCE_VERBS: Final = {"GET": "get", "HEAD": "get", "PUT": "update", "PATCH": "patch"}
+_SINGLE_VERBS: Final = {"finalize": ("PUT", "update"), "token": ("POST", "create")}
+"""Of the subresources that have one verb only: its method and its name."""
 _VERB_NAMES: Final = {"GET": "get", "POST": "create", "PUT": "update"}
 _REVIEWS: Final = {(review.group, review.version, review.plural): review for review in REVIEWS}
 
@@ -55,14 +59,24 @@ class Application:
     """The Kubernetes API over ``verbs``; see the wire rules for what it does with which request.
 
     It has no state but the watches that are open, starts no task that outlives its request, and needs no lifespan.
+
+    Args:
+        verbs: Do what is asked.
+        registry: Tells what is served.
+        guard: Tells who asks, and what they may do.
+        clock: Measures deadlines and ages.
+        random: Spreads the ends of watches.
     """
 
-    def __init__(self, verbs: Verbs, registry: Registry, *, clock: Clock, random: Random) -> None:
+    def __init__(
+        self, verbs: Verbs, registry: Registry, guard: Guard, *, clock: Clock, random: Random
+    ) -> None:
         self._registry = registry
+        self._guard = guard
         self._clock = clock
         self._discovery = Discovery(registry)
         self._streams = Streams()
-        self._resources = Resources(verbs, self._streams, clock=clock, random=random)
+        self._resources = Resources(verbs, self._streams, guard, clock=clock, random=random)
         self._is_closed = False
 
     @property
@@ -126,12 +140,14 @@ class Application:
     async def _route(self, request: Request) -> ASGIApp:
         raw = request.scope.get("raw_path") or request.url.path.encode()
         path = parse_path(raw.decode("latin-1"))
+        caller = await self._guard.caller(request.headers)
+        caller.require(asked(path, request.scope["path"], request.method, Query.of(request.scope)))
         if isinstance(path, ResourcePath):
-            return await self._answer_resource(request, path)
+            return await self._answer_resource(request, path, caller)
         reply = self._inform(request, path) if request.method in {"GET", "HEAD"} else None
         return reply or unknown_path()
 
-    async def _answer_resource(self, request: Request, path: ResourcePath) -> ASGIApp:
+    async def _answer_resource(self, request: Request, path: ResourcePath, caller: Caller) -> ASGIApp:
         served = self._find(path)
         if served is None:
             return self._nothing_served(path)
@@ -139,7 +155,7 @@ class Application:
         if not _exists(target, path):
             return unknown_path() if served.is_custom else refusal(_unknown_resource())
         verb = _verb(request, target)
-        return await self._resources.answer(verb, request, target)
+        return await self._resources.answer(verb, request, target, caller)
 
     def _find(self, path: ResourcePath) -> Served | None:
         place = (path.group, path.version, path.plural)
@@ -213,7 +229,10 @@ def _verb(request: Request, target: Target) -> str:
     served = target.served
     if target.subresource:
         verb = _SUBRESOURCE_VERBS.get(request.method, "")
-        is_allowed = verb == "update" if target.subresource == "finalize" else bool(verb)
+        is_allowed = bool(verb)
+        if single := _SINGLE_VERBS.get(target.subresource):
+            method, verb = single
+            is_allowed = request.method == method
     elif target.name:
         verb = _OBJECT_VERBS.get(request.method, "")
         is_allowed = verb in served.verbs

@@ -1,6 +1,8 @@
 """Resources: from HTTP requests to verbs, and from objects to replies."""
 
 from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
 from random import Random
 from typing import Any, Final
 
@@ -9,6 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp
 
+from kinformer.apiserver.auth import Caller, Guard, ResourceAccess
 from kinformer.apiserver.http._accept import Form, View, negotiate
 from kinformer.apiserver.http._bodies import decode_object, decode_patch, patch_kind, read_body
 from kinformer.apiserver.http._columns import columns_of
@@ -26,7 +29,7 @@ from kinformer.apiserver.http._watching import (
     table_frames,
 )
 from kinformer.apiserver.registry import FieldProblem, bad_request, invalid_options
-from kinformer.apiserver.rest import Listing, StoredObject, Target, Verbs
+from kinformer.apiserver.rest import Listing, StoredObject, Target, Verbs, WriteOptions
 from kinformer.clock import Clock
 
 __all__ = ["Resources"]
@@ -44,15 +47,16 @@ class Resources:
     Each takes the request and what it is about, and raises ``StatusError`` for what the client did wrong.
     """
 
-    def __init__(self, verbs: Verbs, streams: Streams, *, clock: Clock, random: Random) -> None:
+    def __init__(self, verbs: Verbs, streams: Streams, guard: Guard, *, clock: Clock, random: Random) -> None:
         self._verbs = verbs
         self._streams = streams
+        self._guard = guard
         self._clock = clock
         self._random = random
 
-    async def answer(self, verb: str, request: Request, target: Target) -> ASGIApp:
+    async def answer(self, verb: str, request: Request, target: Target, caller: Caller) -> ASGIApp:
         """Do ``verb`` and give what answers the request; a watch begins when its answer is called."""
-        exchange = _Exchange(request, target)
+        exchange = _Exchange(verb, request, target, caller)
         match verb:
             case "get":
                 return await self._get(exchange)
@@ -130,20 +134,20 @@ class Resources:
     async def _create(self, exchange: "_Exchange") -> Response:
         form = exchange.form()
         target = exchange.target
-        options = write_options(
-            "CreateOptions", exchange.query, user_agent=exchange.user_agent, warn=exchange.warnings.append
-        )
+        options = exchange.write_options("CreateOptions")
         content = decode_object(exchange.content_type, await read_body(exchange.request))
         if target.served in REVIEWS:
-            return exchange.reply(answer(target.served, content), form=form, status=201)
+            review = await answer(target, content, exchange.caller, self._guard)
+            return exchange.reply(review, form=form, status=201)
+        if target.subresource == "token":
+            account = await self._verbs.get(replace(target, subresource=""))
+            return exchange.reply(self._guard.issue(account.content, content), form=form, status=201)
         stored = await self._verbs.create(target, content, options)
         return exchange.reply(stored.json, form=form, status=201)
 
     async def _update(self, exchange: "_Exchange") -> Response:
         form = exchange.form()
-        options = write_options(
-            "UpdateOptions", exchange.query, user_agent=exchange.user_agent, warn=exchange.warnings.append
-        )
+        options = exchange.write_options("UpdateOptions")
         content = decode_object(exchange.content_type, await read_body(exchange.request))
         stored, is_created = await self._verbs.update(exchange.target, content, options)
         return exchange.reply(stored.json, form=form, status=201 if is_created else 200)
@@ -151,9 +155,7 @@ class Resources:
     async def _patch(self, exchange: "_Exchange") -> Response:
         form = exchange.form()
         kind = patch_kind(exchange.content_type, is_custom=exchange.target.served.is_custom)
-        options = write_options(
-            "PatchOptions", exchange.query, user_agent=exchange.user_agent, warn=exchange.warnings.append
-        )
+        options = exchange.write_options("PatchOptions")
         patch = decode_patch(kind, await read_body(exchange.request))
         stored, is_created = await self._verbs.patch(exchange.target, kind, patch, options)
         return exchange.reply(stored.json, form=form, status=201 if is_created else 200)
@@ -196,9 +198,14 @@ class Resources:
 class _Exchange:
     """One request, read; and the reply to it, with the warnings that came up meanwhile."""
 
-    def __init__(self, request: Request, target: Target) -> None:
+    def __init__(self, verb: str, request: Request, target: Target, caller: Caller) -> None:
         self.request = request
         self.target = target
+        self.caller = caller
+        served = target.served
+        self._access = ResourceAccess(
+            verb, served.group, served.plural, target.subresource, target.namespace, target.name
+        )
         self.query = Query.of(request.scope)
         self.user_agent = request.headers.get("User-Agent", "")
         self.content_type = request.headers.get("Content-Type", "")
@@ -219,6 +226,11 @@ class _Exchange:
                 f"Unable to convert to Table as requested: unrecognized includeObject value: {include!r}"
             )
         return include
+
+    def write_options(self, kind: str) -> WriteOptions:
+        """How to write; ``kind`` names the options in messages. What is stored at last is judged, too."""
+        options = write_options(kind, self.query, user_agent=self.user_agent, warn=self.warnings.append)
+        return replace(options, check=partial(self.caller.check_write, self._access))
 
     async def optional_body(self) -> dict[str, Any] | None:
         """The body as an object; ``None`` where there is none."""

@@ -155,6 +155,14 @@ _DEFINITION: Final = {
     },
 }
 
+_RULES: Final = ListOf(
+    dict.fromkeys(("verbs", "apiGroups", "resources", "resourceNames", "nonResourceURLs"), _STRINGS)
+)
+_BINDING: Final = {
+    "roleRef": dict.fromkeys(("apiGroup", "kind", "name"), str),
+    "subjects": ListOf(dict.fromkeys(("apiGroup", "kind", "name", "namespace"), str)),
+}
+
 _KINDS: Final[dict[str, dict[str, Any]]] = {
     "configmaps": {"data": _TEXTS, "binaryData": _TEXTS, "immutable": bool},
     "secrets": {"data": _TEXTS, "stringData": _TEXTS, "type": str, "immutable": bool},
@@ -181,6 +189,10 @@ _KINDS: Final[dict[str, dict[str, Any]]] = {
     "replicationcontrollers": _workload(_TEXTS),
     "leases": {"spec": {"holderIdentity": str, "leaseDurationSeconds": int, "leaseTransitions": int}},
     "customresourcedefinitions": _DEFINITION,
+    "roles": {"rules": _RULES},
+    "clusterroles": {"rules": _RULES, "aggregationRule": {"clusterRoleSelectors": ListOf(_SELECTOR)}},
+    "rolebindings": _BINDING,
+    "clusterrolebindings": _BINDING,
 }
 _PLAIN: Final = {"spec": dict, "status": dict}
 

@@ -228,6 +228,8 @@ def _served(
         if belongs
     ]
     verbs: tuple[str, ...] = ALL_VERBS
+    if plural == "serviceaccounts":
+        subresources.append("token")
     if plural == "namespaces":
         subresources.append("finalize")
         verbs = tuple(verb for verb in ALL_VERBS if verb != "deletecollection")

@@ -66,7 +66,7 @@ class Served:
 
     Attributes:
         subresources: Their names, such as ``("status", "scale")``; each is served with get, patch and update, except
-            ``finalize``, which has update only.
+            ``finalize``, which has update only, and ``token``, which has create only.
         printer_columns: Of a custom resource, those that its definition declares.
         schema: Of a custom resource, its ``openAPIV3Schema``; ``None`` for built-in kinds.
         scale: Where ``scale`` finds its numbers, ``None`` where the kind does not scale.

@@ -1,6 +1,6 @@
 """What a request asks for, once HTTP has been taken away: targets, options, and what comes back."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Literal
@@ -27,6 +27,10 @@ Propagation = Literal["Background", "Foreground", "Orphan"]
 
 def _nobody(warning: str) -> None:
     """Where warnings go when nobody listens."""
+
+
+def _anything(old: Mapping[str, Any] | None, new: Mapping[str, Any]) -> None:
+    """The check of who may store anything."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +73,7 @@ class WriteOptions:
         force: Of an apply: take over fields that others own. ``None`` when the request did not say.
         field_validation: ``""``, ``"Ignore"``, ``"Warn"`` or ``"Strict"``; unset means Warn.
         warn: Called with each warning that the client is to see.
+        check: Called with what is stored, or ``None``, and with what is about to be; it raises ``StatusError`` to refuse that.
     """
 
     dry_run: bool = False
@@ -77,6 +82,7 @@ class WriteOptions:
     force: bool | None = None
     field_validation: str = ""
     warn: Callable[[str], None] = _nobody
+    check: Callable[[Mapping[str, Any] | None, Mapping[str, Any]], None] = _anything
 
 
 @dataclass(frozen=True, slots=True)

@@ -123,8 +123,10 @@ class WatchStream:
 
     def _events(self, batch: Batch) -> Iterator[Event]:
         for change in batch.changes:
-            if (seen := select(change, self._matches)) is not None:
-                yield Event(seen.type, self._objects.view(self._served, seen.value, seen.version))
+            if (kind := select(change, self._matches)) is not None:
+                value = change.previous if kind == "DELETED" else change.current
+                assert value is not None  # noqa: S101 -- select() has looked at it
+                yield Event(kind, self._objects.view(self._served, value, change.revision))
         if self._is_bookmark_due:
             self._is_bookmark_due = False
             yield self._bookmark(batch.revision)

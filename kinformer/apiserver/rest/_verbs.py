@@ -161,5 +161,5 @@ def _check(target: Target, verb: str) -> None:
     served, subresource = target.served, target.subresource
     if subresource and subresource not in served.subresources:
         raise StatusError(404, "NotFound", "the server could not find the requested resource", details={})
-    if subresource == "finalize" and verb != "update":
+    if (subresource == "finalize" and verb != "update") or subresource == "token":
         raise method_not_allowed(served, verb, is_custom=served.is_custom)

@@ -70,6 +70,7 @@ class Writer:
             new = self._created(served, content, options)
             track(None, new)
             check_object(served, target.subresource, None, new)
+            options.check(None, new)
             name = new["metadata"]["name"]
             if options.dry_run:
                 return StoredObject.of(new)
@@ -196,6 +197,7 @@ class Writer:
         bump_generation(served, old, new)
         track(old, new)
         check_object(served, target.subresource, old, new)
+        options.check(old, new)
         return new
 
     def _shape(self, served: Served, new: Content, options: WriteOptions) -> None:

@@ -30,6 +30,7 @@ NEVER_WAITS: Final[Mapping[str, str]] = {
     "cli/_embedded.py, _etcd: leave async with EtcdKV(endpoint) as storage": "a channel without calls is closed at once",
     "client/_client.py, Client.__aenter__: await self._http.open(self._config)": _OPENS,
     "enter async with self._recording()": _GROUP,
+    "enter async with self._tenure.held()": _GROUP,
     "client/_http.py, Http.open: await pool.__aenter__()": _OPENS,
     "client/_stream/_transport.py, StreamTransport.__aenter__: await self._others.__aenter__()": _OPENS,
     "enter async with self._http(": _OPENS,
@@ -62,7 +63,7 @@ SHIELDED: Final[Mapping[str, str]] = {
     "apiserver/http/_serving.py, _Serving.run": _STOPS,
     "apiserver/http/_serving.py, _Serving.stop: await checkpoint()": _STOPS,
     "apiserver/http/_serving.py, _Serving.stop: await self._finished.wait() (2)": _STOPS,
-    "controller/_leadership.py, Campaign._keep: await self._try()": (
+    "controller/_tenure.py, Tenure._keep: await self.attempt()": (
         "a lease is renewed behind a shield while the work under it ends; the steps of a try are cancelled before it is won"
     ),
     "testing/_running.py, _see_out": "in a task of its own behind a shield: only it can move the time",

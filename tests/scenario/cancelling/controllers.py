@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager, suppress
 from functools import partial
 from itertools import count
 from pathlib import Path
+from random import Random
 from tempfile import TemporaryDirectory
 
 import anyio
@@ -32,7 +33,6 @@ from kinformer.controller import (
 )
 from kinformer.controller._lease import LEASES
 from kinformer.controller._signals import SIGNALS
-from kinformer.hooks import NoHooks, ReflectorFailed
 from kinformer.meta import Object, ObjectKey
 from kinformer.tasks import has_cancellation
 from kinformer.testing import Cluster, FakeClock, config_map, settle
@@ -133,7 +133,7 @@ async def managers(sweep: Sweep) -> None:
             """A part fails before the caches are full."""
             flawed = Controller("c", never_called).watches(WIDGETS)  # which the server does not know
             try:
-                await Manager(flawed, clients=cluster.client, clock=cluster.clock, hooks=Flawed()).run()
+                await Manager(flawed, clients=cluster.client, clock=cluster.clock, random=Flawed()).run()
             except LookupError:
                 if has_cancellation():  # both came at once, and a failure goes before
                     raise asyncio.CancelledError from None
@@ -150,10 +150,10 @@ async def never_called(request: Request) -> None:
     raise AssertionError
 
 
-class Flawed(NoHooks):
-    """Hooks with a bug in them."""
+class Flawed(Random):
+    """Chance with a bug in it."""
 
-    def reflector_failed(self, event: ReflectorFailed, /) -> None:
+    def random(self) -> float:
         raise LookupError("a bug")
 
 

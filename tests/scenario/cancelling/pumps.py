@@ -50,7 +50,7 @@ class Parts:
                 name,
                 calls_of(wait_a_turn),
                 InOrder(),
-                Views(Object).notification,
+                Views(Object),
                 informer="pods",
                 clock=clock,
                 hooks=NoHooks(),

@@ -1,8 +1,9 @@
 import math
 from datetime import UTC, datetime, timedelta
 
-from kinformer.controller._candidate import Candidate, Look, Moment, Wait, Write
+from kinformer.controller._candidate import Candidate, Look, Wait, Write
 from kinformer.controller._lease import LeaseRecord
+from kinformer.controller._moment import Moment
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 

@@ -137,8 +137,10 @@ def test_a_reconciler_may_be_decorated() -> None:
     async def mine(request: Request) -> None: ...
 
     assert built.declaration().reconcile is mine
-    with pytest.raises(ValueError, match="has a reconciler already"):
-        built.reconciler(mine)
+    with pytest.raises(
+        ValueError, match=r"has a reconciler already, .*mine: call both .* controller for reconcile"
+    ):
+        built.reconciler(reconcile)
 
 
 def test_an_incomplete_controller_says_what_is_missing() -> None:

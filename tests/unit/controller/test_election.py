@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from kinformer.controller import LeaderElection
+from kinformer.controller import LeaderElection, Permission
 from kinformer.controller._lease import LEASES
 from kinformer.testing import Cluster, namespace
 
@@ -39,3 +39,10 @@ async def test_the_lease_is_in_the_namespace_of_the_program_or_in_the_one_that_i
             assert (await leases.get("default/one"))["spec"]["leaseDurationSeconds"] == 15
         async with LeaderElection("two", namespace="ops").lead(cluster.client) as leadership:
             assert (await leases.get("ops/two"))["spec"]["holderIdentity"] == leadership.identity
+
+
+def test_its_permissions_are_about_its_own_lease_where_rbac_can_say_so() -> None:
+    assert LeaderElection("operator", namespace="ops").permissions == (
+        Permission(LEASES, ("create",), "ops"),
+        Permission(LEASES, ("get", "update"), "ops", ("operator",)),
+    )

@@ -1,12 +1,13 @@
 import asyncio
+from random import Random
 from typing import Any
 
 import anyio
 import pytest
 from anyio.lowlevel import checkpoint
 
-from kinformer.controller import Controller, Manager, Request
-from kinformer.hooks import NoHooks, ReconcileFinished, ReflectorFailed, ReflectorListed
+from kinformer.controller import Controller, Manager, Request, Trigger
+from kinformer.hooks import HookFailed, NoHooks, ReconcileFinished, ReflectorListed
 from kinformer.meta import Resource
 from kinformer.testing import (
     Cluster,
@@ -46,6 +47,10 @@ class Memory(NoHooks):
     def __init__(self) -> None:
         self.lists: list[str] = []
         self.error: Exception | None = None
+        self.failed: list[HookFailed] = []
+
+    def hook_failed(self, event: HookFailed, /) -> None:
+        self.failed.append(event)
 
     def reflector_listed(self, event: ReflectorListed, /) -> None:
         self.lists.append(event.reflector)
@@ -256,27 +261,38 @@ async def test_after_the_grace_a_running_reconcile_is_cancelled(caplog: pytest.L
 
 
 async def test_what_fails_ends_the_run_with_its_error() -> None:
+    async def listen(trigger: Trigger) -> None:
+        raise RuntimeError("the source is broken")
+
+    diary = Diary()
+    diary.controller.listens_to(listen)
+    async with Cluster(config_map("a")) as cluster:
+        with pytest.raises(RuntimeError, match="the source is broken"):
+            await manager_for(cluster, diary).run()
+
+
+async def test_a_hook_that_raises_ends_nothing_and_is_told_of() -> None:
     diary, hooks = Diary(), Memory()
     hooks.error = RuntimeError("the hook is broken")
-    async with Cluster(config_map("a")) as cluster:
+    async with Cluster(config_map("a"), config_map("b")) as cluster:
         manager = manager_for(cluster, diary, hooks=hooks)
-        with pytest.raises(RuntimeError, match="the hook is broken"):
-            await manager.run()
+        async with anyio.create_task_group() as tasks:
+            await tasks.start(manager.run)
+            await cluster.until(lambda: diary.ended == 2)
+            manager.stop()
+    assert [failed.hook for failed in hooks.failed] == ["reconcile_finished"] * 2
 
 
 @pytest.mark.parametrize("resource", [CONFIG_MAPS, WEBSITES], ids=["when it lists", "when it cannot list"])
 async def test_a_cache_that_fails_ends_the_run_with_its_error(resource: Resource) -> None:
-    class Broken(NoHooks):
-        def reflector_listed(self, event: ReflectorListed, /) -> None:
-            raise RuntimeError("the hook is broken")
-
-        def reflector_failed(self, event: ReflectorFailed, /) -> None:
-            raise RuntimeError("the hook is broken")
+    class Broken(Random):
+        def random(self) -> float:
+            raise RuntimeError("there is no chance")
 
     diaries = Diary("one", resource), Diary("two", resource)
     async with Cluster(config_map("a")) as cluster:
-        with pytest.raises(RuntimeError, match="the hook is broken"):
-            await manager_for(cluster, *diaries, hooks=Broken()).run()
+        with pytest.raises(RuntimeError, match="there is no chance"):
+            await manager_for(cluster, *diaries, random=Broken()).run()
 
 
 async def test_cancelling_ends_running_reconciles_and_leaves_nothing() -> None:

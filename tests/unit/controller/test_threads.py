@@ -1,5 +1,5 @@
 import threading
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from functools import partial
 from typing import Any, cast
 
@@ -9,7 +9,7 @@ from anyio import from_thread
 
 from kinformer.client import Client
 from kinformer.controller import Controller, Manager, PlainReconciler, Request, RequeueAfter
-from kinformer.controller._threads import reconciler_of
+from kinformer.controller._threads import name_of, reconciler_of
 from kinformer.meta import ObjectKey, Resource
 from kinformer.testing import Cluster, config_map
 
@@ -27,6 +27,8 @@ async def call(plain: PlainReconciler) -> None:
 class Instance:
     async def __call__(self, request: Request) -> None: ...
 
+    async def reconcile(self) -> None: ...
+
 
 @pytest.mark.parametrize("function", [asynchronous, partial(asynchronous), Instance(), Instance().__call__])
 def test_an_async_function_stays_what_it_is(function: Any) -> None:
@@ -37,6 +39,55 @@ def test_an_async_function_stays_what_it_is(function: Any) -> None:
 def test_what_is_no_function_is_refused(wrong: Any) -> None:
     with pytest.raises(TypeError, match="a reconciler is a function of one request, not"):
         reconciler_of(wrong)
+
+
+async def nothing() -> None: ...
+
+
+def too_much(request: Request, key: ObjectKey) -> None: ...
+
+
+async def handler(*, spec: dict[str, Any], name: str, **_: Any) -> None: ...
+
+
+def yielding(request: Request) -> Iterator[None]:
+    yield
+
+
+async def yielding_later(request: Request) -> AsyncIterator[None]:
+    yield
+
+
+@pytest.mark.parametrize(
+    ("wrong", "complaint"),
+    [
+        (nothing, r"reconciler nothing\(\).* must take one argument, the request \(too many positional"),
+        (
+            too_much,
+            r"reconciler too_much\(request: .* \(missing a required argument: 'key'\): what it is about",
+        ),
+        (handler, r"reconciler handler\(\*, spec: .* must take one argument, the request"),
+        (Instance().reconcile, r"reconciler Instance.reconcile\(\).* must take one argument"),
+        (Instance, "reconciler Instance is a class: give an instance of it, or one of its methods"),
+        (yielding, "reconciler yielding yields: return None or RequeueAfter"),
+        (yielding_later, "reconciler yielding_later yields: return None or RequeueAfter"),
+    ],
+)
+def test_what_cannot_be_called_with_one_request_is_refused(wrong: Any, complaint: str) -> None:
+    with pytest.raises(TypeError, match=complaint):
+        reconciler_of(wrong)
+
+
+def defaults(request: Request, *, dry: bool = False) -> None: ...
+
+
+@pytest.mark.parametrize("function", [defaults, partial(too_much, key=REQUEST.key), lambda *args: None, max])
+def test_whatever_one_request_is_enough_for_will_do(function: Any) -> None:
+    assert reconciler_of(function) is not None
+
+
+def test_a_plain_function_keeps_its_name() -> None:
+    assert name_of(reconciler_of(defaults)) == "defaults"
 
 
 async def test_a_plain_function_is_called_in_a_thread_and_answers() -> None:

@@ -42,7 +42,7 @@ class Bench:
             "h",
             calls_of(handler),
             Coalesced() if coalesce else InOrder(),
-            Views(model).notification,
+            Views(model),
             passes=filter_of(handler),
             informer="pods",
             clock=self.clock,

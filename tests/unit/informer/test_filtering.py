@@ -1,12 +1,13 @@
 """A handler that is told only of some objects, as the listener tells it and as an informer does."""
 
+from itertools import pairwise
 from typing import Any
 
 import anyio
 import pytest
 
 from kinformer.hooks import HandlerFailed
-from kinformer.informer import Added, FilteringHandler, Handlers, Notification, Updated
+from kinformer.informer import Added, Deleted, FilteringHandler, Handlers, Notification, Updated
 from kinformer.meta import Object, Record
 from kinformer.testing import HOLD, added, deleted, modified, settle
 from tests.unit.informer.listener_stage import Bench as ListenerBench
@@ -144,10 +145,32 @@ async def test_a_predicate_that_cancels_its_task_ends_nothing() -> None:
 
 
 @pytest.mark.parametrize("kinds", [["on_add"], ["on_add", "on_update"]], ids=str)
-async def test_where_only_the_old_state_does_not_fit_the_function_for_adds_is_called(
+async def test_what_begins_to_fit_is_told_to_the_function_for_adds(
     kinds: list[str],
 ) -> None:
     told: list[Any] = []
     bench = ListenerBench(Handlers[Any](**dict.fromkeys(kinds, told.append)), model=Model)
     await tell(bench, Updated(record("a", replicas="x"), record("a", version="2", replicas=2)))
     assert told == [Added(Model(Spec(2)))]
+
+
+async def test_what_ceases_to_fit_the_model_ceases_to_pass_and_comes_back_once() -> None:
+    told: list[Notification[Model]] = []
+    handler: FilteringHandler[Model] = FilteringHandler(lambda obj: obj.spec.replicas > 1, told.append)
+    bench = ListenerBench(handler, model=Model)
+    sizes = [2, 3, "x", "y", 1, 4, "x"]
+    states = [record("a", version=str(at), replicas=size) for at, size in enumerate(sizes)]
+    await tell(
+        bench,
+        Added(states[0]),
+        *(Updated(old, new) for old, new in pairwise(states)),
+        Deleted(states[-1]),
+    )
+    assert told == [
+        Added(Model(Spec(2))),
+        Updated(Model(Spec(2)), Model(Spec(3))),
+        Deleted(Model(Spec(3))),
+        Added(Model(Spec(4))),
+        Deleted(Model(Spec(4))),
+    ]
+    assert (bench.registration.delivered, bench.registration.failures) == (5, 3)

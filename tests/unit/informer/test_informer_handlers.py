@@ -33,6 +33,15 @@ async def test_a_late_handler_gets_what_is_there_and_then_every_change(make: Mak
         bench.informer.close()
 
 
+async def test_the_handlers_that_are_told_are_listed_in_their_order(make: MakeBench) -> None:
+    bench = make([HOLD])
+    assert [registration.name for registration in bench.informer.handlers] == []
+    for name in ("b", "a", "c"):
+        bench.informer.add_handler(bench.log, name=name)
+    bench.informer.remove_handler(bench.informer.handlers[1])
+    assert [registration.name for registration in bench.informer.handlers] == ["b", "c"]
+
+
 async def test_one_handler_may_be_added_twice(make: MakeBench) -> None:
     bench = make([*snapshot(5, pod("a", 1)), 1.0, modified(pod("a", 10)), HOLD])
     first, second = (

@@ -1,12 +1,12 @@
 """An informer runs once; what is left of it after its end, and after a cancellation."""
 
+from random import Random
 from typing import Any
 
 import anyio
 import pytest
 
 from kinformer.errors import ClosedError
-from kinformer.hooks import NoHooks
 from kinformer.informer import Notification
 from kinformer.meta import Object
 from kinformer.testing import (
@@ -109,11 +109,11 @@ async def test_a_cancelled_wait_leaves_the_informer_as_it_was(make: MakeBench) -
 
 
 async def test_what_is_no_error_of_the_source_comes_out_as_it_is(make: MakeBench) -> None:
-    class Faulty(NoHooks):
-        def reflector_listed(self, event: object, /) -> None:
-            raise ZeroDivisionError("a hook must not raise")
+    class Faulty(Random):
+        def random(self) -> float:
+            raise ZeroDivisionError("no chance")
 
-    bench = make([*snapshot(5), HOLD], hooks=Faulty())
+    bench = make([*snapshot(5), HOLD], random=Faulty())
     with pytest.raises(ZeroDivisionError):
         await bench.informer.run()
 

@@ -1,15 +1,16 @@
 """A listener tells its handler, and delays nobody."""
 
 import logging
+from typing import ClassVar
 
 import anyio
 import pytest
 
 from kinformer.hooks import HandlerFailed, HandlerLagging, ObjectQuarantined
-from kinformer.informer import Added, Deleted, Handlers, Notification
+from kinformer.informer import Added, Deleted, Handlers, Notification, Updated
 from kinformer.meta import Object
 from kinformer.testing import settle
-from tests.unit.informer.listener_stage import Bench, Model, Told, record
+from tests.unit.informer.listener_stage import Bench, Model, Spec, Told, record
 
 
 async def test_what_is_offered_before_and_during_the_run_is_told_in_order() -> None:
@@ -132,6 +133,74 @@ async def test_an_object_that_does_not_fit_the_model_is_not_told_but_named() -> 
     [event] = bench.hooks.events
     assert isinstance(event, ObjectQuarantined)
     assert event.key == "default/a"
+
+
+@pytest.mark.parametrize("coalesce", [False, True])
+async def test_an_object_that_ceases_to_fit_the_model_is_told_as_deleted_and_named(
+    coalesce: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    """In the last state that was told; where more has been merged meanwhile as well."""
+    story: list[Notification[Model]] = []
+    bench = Bench(story.append, model=Model, coalesce=coalesce)
+    states = [
+        record("a", version=str(version), replicas=size) for version, size in enumerate([1, 2, "x", "y"])
+    ]
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(bench.listener.run)
+        bench.tell(Added(states[0]))
+        await settle()
+        bench.tell(Updated(states[0], states[1]))
+        bench.tell(Updated(states[1], states[2]))
+        bench.tell(Deleted(states[3]))
+        await settle()
+        bench.listener.close()
+    last = Model(Spec(1 if coalesce else 2))
+    assert story == [
+        Added(Model(Spec(1))),
+        *([] if coalesce else [Updated(Model(Spec(1)), last)]),
+        Deleted(last),
+    ]
+    assert bench.registration.failures == 1
+    [event] = bench.hooks.events
+    assert isinstance(event, ObjectQuarantined)
+    assert event.key == "default/a"
+    assert "handler h is not told of an object: Pod default/a is no Model" in caplog.text
+
+
+async def test_a_function_for_deletions_alone_hears_just_of_what_has_fitted() -> None:
+    story: list[Notification[Model]] = []
+    bench = Bench(Handlers[Model](on_delete=story.append), model=Model)
+    bench.begin(record("a"), record("b", replicas="x"))
+    bench.tell(Deleted(record("a")))
+    bench.tell(Deleted(record("b")))
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(bench.listener.run)
+        await settle()
+        bench.listener.close()
+    assert story == [Deleted(Model(Spec(1)))]
+
+
+async def test_a_model_that_changes_its_mind_is_named_and_ends_nothing() -> None:
+    class Fickle(Model):
+        """Takes each number of replicas once."""
+
+        seen: ClassVar[set[int]] = set()
+
+        def __post_init__(self) -> None:
+            if self.spec.replicas in Fickle.seen:
+                raise ValueError("seen before")
+            Fickle.seen.add(self.spec.replicas)
+
+    story: list[Notification[Fickle]] = []
+    bench = Bench(story.append, model=Fickle)
+    bench.begin(record("a", replicas=1), record("b", replicas=2))
+    bench.tell(Deleted(record("a", replicas=1)))
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(bench.listener.run)
+        await settle()
+        bench.listener.close()
+    assert len(story) == 2
+    assert [type(event) for event in bench.hooks.events] == [ObjectQuarantined] * 2
 
 
 async def test_an_initial_add_that_fails_counts_as_told() -> None:

@@ -83,7 +83,7 @@ class Bench:
             name,
             calls_of(witness),
             backlog,
-            Views(Object).notification,
+            Views(Object),
             informer="pods",
             clock=self.clock,
             hooks=NoHooks(),

@@ -21,7 +21,7 @@ def listener_of(clock: FakeClock) -> Listener[Object]:
         "h",
         calls_of(lambda told: None),
         InOrder(),
-        Views(Object).notification,
+        Views(Object),
         informer="pods",
         clock=clock,
         hooks=Heard(),

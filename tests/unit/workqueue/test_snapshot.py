@@ -32,6 +32,20 @@ async def test_a_snapshot_shows_where_every_key_is() -> None:
     )
 
 
+async def test_a_snapshot_may_be_cut_short() -> None:
+    queue = WorkQueue[str](clock=FakeClock())
+    for key in ("a", "b", "c", "d", "e", "f"):
+        queue.add(key)
+    for delay in (3.0, 1.0, 2.0):
+        queue.add_after(f"in {delay:g}", delay)
+    for _ in range(3):
+        await queue.get()
+    cut = queue.snapshot(2)
+    assert [each.key for each in cut.ready] == ["d", "e"]
+    assert [each.key for each in cut.running] == ["a", "b"]
+    assert [each.key for each in cut.delayed] == ["in 1", "in 2"]
+
+
 async def test_gauges_are_right_whenever_they_are_asked() -> None:
     clock = FakeClock()
     queue = WorkQueue[str](clock=clock, hooks=Hearing(), ready=PriorityReady())

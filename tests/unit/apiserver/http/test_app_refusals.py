@@ -10,6 +10,7 @@ import pytest
 from starlette.types import Message
 
 from kinformer.apiserver import ApiServer
+from kinformer.apiserver.auth import Guard
 from kinformer.apiserver.http import Application
 from kinformer.apiserver.http._bodies import BODY_LIMIT
 from kinformer.apiserver.registry import Registry
@@ -214,7 +215,9 @@ class Broken(Verbs):
 
 async def test_a_bug_is_a_500_without_a_traceback_and_a_log_record(caplog: pytest.LogCaptureFixture) -> None:
     verbs = Broken(FakeClock())
-    app = Application(verbs, verbs.registry, clock=verbs.clock, random=Random(1))
+    app = Application(
+        verbs, verbs.registry, Guard(MemoryKV(), clock=FakeClock()), clock=verbs.clock, random=Random(1)
+    )
     async with client_of(app) as client:
         with caplog.at_level(logging.DEBUG, "kinformer.apiserver"):
             reply = await client.get(f"{CONFIG_MAPS}/a")
@@ -227,7 +230,9 @@ async def test_a_bug_is_a_500_without_a_traceback_and_a_log_record(caplog: pytes
 
 async def test_a_storage_that_cannot_be_reached_is_a_503_that_says_so() -> None:
     verbs = Broken(FakeClock(), error=UnavailableError("etcd at here:1: no leader"))
-    app = Application(verbs, verbs.registry, clock=verbs.clock, random=Random(1))
+    app = Application(
+        verbs, verbs.registry, Guard(MemoryKV(), clock=FakeClock()), clock=verbs.clock, random=Random(1)
+    )
     async with client_of(app) as client:
         reply = await client.get(f"{CONFIG_MAPS}/a")
     assert (reply.status_code, reply.headers["Retry-After"]) == (503, "1")
@@ -237,7 +242,9 @@ async def test_a_storage_that_cannot_be_reached_is_a_503_that_says_so() -> None:
 async def test_a_request_that_takes_too_long_is_a_504_h_15() -> None:
     clock = FakeClock()
     verbs = Broken(clock, hangs=True)
-    app = Application(verbs, verbs.registry, clock=clock, random=Random(1))
+    app = Application(
+        verbs, verbs.registry, Guard(MemoryKV(), clock=FakeClock()), clock=clock, random=Random(1)
+    )
     statuses: list[int] = []
 
     async def ask(client: httpx.AsyncClient) -> None:

@@ -1,0 +1,46 @@
+"""CacheOptions: what can be set of the watch cache."""
+
+from dataclasses import dataclass
+
+from kinformer.apiserver.cacher._freshness import BLOCK_TIMEOUT
+from kinformer.apiserver.cacher._history import FRESH, History
+
+__all__ = ["CacheOptions"]
+
+
+@dataclass(frozen=True, slots=True)
+class CacheOptions:
+    """How the caches of a server behave. The defaults are kube-apiserver's, but for ``compaction_period``.
+
+    Attributes:
+        lowest: How many events the history of a resource holds at least.
+        highest: How many it holds at most; ``None`` follows from ``window``.
+        window: Seconds that events should be kept, at least 75.
+        timeout: Seconds that a read waits for a revision.
+        falls_back: Whether a consistent read that has waited in vain is answered from the storage. Otherwise it gets a
+            429 (``ConsistentListFromCacheSkipTimeoutFallback``).
+        compaction_period: Seconds for which the past may be read from a cache though the storage has compacted it
+            away meanwhile. kube-apiserver looks every 15 seconds; with 0 each read of the past looks, at the price of
+            one read of a single key.
+        progress_supported: Whether the storage can say how far it has come. ``None`` asks it, and asks again every ten
+            minutes while it cannot.
+    """
+
+    lowest: int = 100
+    highest: int | None = None
+    window: float = FRESH
+    timeout: float = BLOCK_TIMEOUT
+    falls_back: bool = True
+    compaction_period: float = 0.0
+    progress_supported: bool | None = None
+
+    def __post_init__(self) -> None:
+        self.history()
+
+    def history(self) -> History:
+        """A history of this size.
+
+        Raises:
+            ValueError: The numbers make no sense.
+        """
+        return History(lowest=self.lowest, highest=self.highest, window=self.window)
