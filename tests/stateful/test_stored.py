@@ -73,14 +73,12 @@ def test_whoever_follows_a_selection_knows_all_that_is_in_it(history: list[tuple
             continue
         change = Change(revision, key, content.get(key), before)
         seen = select(change, lambda one: one.value == b"in")
-        if seen is not None:
-            assert seen.version == revision
-            assert (seen.type == "ADDED") == (key not in told)
-            told.pop(key, None)
-            if seen.type != "DELETED":
-                told[key] = seen.value
-            else:
-                assert seen.value.value == b"in"
+        if seen == "DELETED":
+            assert before is not None
+            assert told.pop(key) == before
+        elif seen is not None:
+            assert (seen == "ADDED") == (key not in told)
+            told[key] = content[key]
         assert told == {name: one for name, one in content.items() if one.value == b"in"}
 
 
