@@ -50,6 +50,7 @@ class ApiServer:
         kv = storage if storage is not None else MemoryKV(first=int(clock.now().timestamp() * 1000))
         self._registry = registry = Registry()
         self._verbs = Verbs(kv, registry, clock=clock, random=random)
+        self._auth = auth
         self._guard = Guard(kv, clock=clock, rbac=auth)
         self._app = Application(self._verbs, registry, self._guard, clock=clock, random=random)
         self._housekeeping = Housekeeping(kv, registry, self._verbs, clock=clock)
@@ -62,7 +63,9 @@ class ApiServer:
         """The ASGI application: serve it with any server, or enter it with ``kinformer.testing.AppTransport``."""
         return self._app
 
-    def serve(self, host: str = "127.0.0.1", port: int = 0) -> AbstractAsyncContextManager[Endpoint]:
+    def serve(
+        self, host: str = "127.0.0.1", port: int = 0, *, tls: bool = False
+    ) -> AbstractAsyncContextManager[Endpoint]:
         """Listen on a socket until the block ends; several may be open at once. Needs uvicorn.
 
         Entering raises ``OSError`` where the address is in use, and gives an ``Endpoint`` with ``url`` and
@@ -71,13 +74,16 @@ class ApiServer:
         Args:
             host: The address; the default can be reached from this machine only.
             port: The port; 0 takes a free one.
+            tls: Whether to speak HTTPS, with a new authority whose certificate the endpoint has. kubectl and other clients in Go
+                send no token over plain HTTP, so ``auth`` needs this to be of use to them. Needs cryptography.
 
         Raises:
             RuntimeError: The server is not running.
         """
         if not self._is_running:
             raise RuntimeError("this ApiServer is not running: enter it with 'async with' first")
-        return serve(self._app, host=host, port=port)
+        token = "" if self._auth is None else self._auth.admin_token
+        return serve(self._app, host=host, port=port, tls=tls, token=token)
 
     async def __aenter__(self) -> Self:
         if self._was_entered:

@@ -26,7 +26,11 @@ def serve(command: ApiserverCommand) -> int:
 async def _serve(command: ApiserverCommand) -> None:
     with interruptible():
         async with embedded(
-            port=command.port, kubeconfig=command.write_kubeconfig, etcd=command.etcd
+            port=command.port,
+            kubeconfig=command.write_kubeconfig,
+            etcd=command.etcd,
+            tls=command.tls,
+            rbac=command.rbac,
         ) as server:
             say(f"{server}\nTry: kubectl --kubeconfig {server.kubeconfig} get namespaces\nCtrl-C ends it.\n")
             await anyio.sleep_forever()

@@ -31,12 +31,17 @@ class RunCommand:
 
 @dataclass(frozen=True, slots=True)
 class ApiserverCommand:
-    """``kinformer apiserver``; port 0 means any free one, no path means a file of our own, and no etcd means in memory."""
+    """``kinformer apiserver``; port 0 means any free one, no path means a file of our own, and no etcd means in memory.
+
+    ``rbac`` brings ``tls`` with it, since kubectl sends no token without.
+    """
 
     port: int = 0
     write_kubeconfig: Path | None = None
     verbose: bool = False
     etcd: str = ""
+    tls: bool = False
+    rbac: bool = False
 
 
 Command: TypeAlias = DemoCommand | RunCommand | ApiserverCommand
@@ -88,6 +93,7 @@ examples:
   kinformer apiserver --write-kubeconfig ./kubeconfig &
   kubectl --kubeconfig ./kubeconfig get namespaces
   kinformer apiserver --storage etcd://127.0.0.1:2379
+  kinformer apiserver --rbac                      roles count; the kubeconfig is that of an administrator
 """
 
 
@@ -106,7 +112,9 @@ def parse(arguments: Sequence[str], *, version: str) -> Command:
             return _run(found)
         case "apiserver":
             path = Path(found.write_kubeconfig) if found.write_kubeconfig else None
-            return ApiserverCommand(found.port, path, found.verbose, found.storage)
+            return ApiserverCommand(
+                found.port, path, found.verbose, found.storage, found.tls or found.rbac, found.rbac
+            )
         case other:
             raise AssertionError(f"the parser let {other!r} pass")
 
@@ -188,6 +196,12 @@ def _parser(version: str) -> _Parser:
         type=_storage,
         default="memory",
         help="memory, which is the default, or etcd://HOST:PORT, without TLS",
+    )
+    apiserver.add_argument("--tls", action="store_true", help="speak HTTPS; the kubeconfig has what to trust")
+    apiserver.add_argument(
+        "--rbac",
+        action="store_true",
+        help="ask for tokens and let roles decide, instead of letting all do all",
     )
     apiserver.add_argument("-v", "--verbose", action="store_true", help="log each request")
     return parser

@@ -29,7 +29,7 @@ class Embedded:
 
 @asynccontextmanager
 async def embedded(
-    *, port: int = 0, kubeconfig: Path | None = None, etcd: str = ""
+    *, port: int = 0, kubeconfig: Path | None = None, etcd: str = "", tls: bool = False, rbac: bool = False
 ) -> AsyncIterator[Embedded]:
     """Serve until the block ends.
 
@@ -37,19 +37,23 @@ async def embedded(
         port: Where to listen; 0 takes a free port.
         kubeconfig: Which file to write, and to leave behind; ``None`` writes a temporary one.
         etcd: The address of the etcd that holds the objects; in memory without.
+        tls: Whether to speak HTTPS.
+        rbac: Whether roles decide who may do what; the kubeconfig is that of an administrator.
 
     Raises:
         Complaint: An extra is missing, the etcd cannot be reached, the port is taken, or the file cannot be written or is
             somebody else's.
     """
-    require("apiserver", "starlette", "uvicorn", "jsonpatch", "yaml")
-    from kinformer.apiserver import ApiServer
+    require("apiserver", "starlette", "uvicorn", "jsonpatch", "yaml", *(["cryptography"] if tls else []))
+    from kinformer.apiserver import ApiServer, Rbac
 
     async with AsyncExitStack() as resources:
         storage = await resources.enter_async_context(_etcd(etcd)) if etcd else None
-        server = await resources.enter_async_context(ApiServer(storage=storage))
+        server = await resources.enter_async_context(
+            ApiServer(storage=storage, auth=Rbac() if rbac else None)
+        )
         try:
-            endpoint = await resources.enter_async_context(server.serve(port=port))
+            endpoint = await resources.enter_async_context(server.serve(port=port, tls=tls))
             folder = resources.enter_context(TemporaryDirectory(prefix="kinformer-"))
             path = endpoint.write_kubeconfig(kubeconfig or Path(folder) / "kubeconfig")
         except OSError as error:

@@ -6,6 +6,7 @@ from typing import Any, Final
 import msgspec
 from starlette.requests import Request
 
+from kinformer.apiserver.http._protobuf import decode_protobuf
 from kinformer.apiserver.registry import StatusError, bad_request
 from kinformer.apiserver.rest import PatchKind
 
@@ -43,13 +44,15 @@ def decode_object(content_type: str, body: bytes) -> dict[str, Any]:
     """Read a body that must be one object; without a Content-Type it is JSON.
 
     Raises:
-        StatusError: 415 for another media type, 400 for a body that cannot be read or is no object.
+        StatusError: 415 for another media type, or a kind that cannot be read in protobuf, 400 for a body that cannot be read or is no object.
     """
     match _media_type(content_type):
         case "" | "application/json":
             content = _json(body)
         case "application/yaml":
             content = _yaml(body)
+        case "application/vnd.kubernetes.protobuf":
+            content = _protobuf(body)
         case _:
             raise _unsupported((_JSON, _YAML))
     if not isinstance(content, dict):
@@ -96,6 +99,16 @@ def _json(body: bytes) -> Any:
         raise bad_request(f"the body cannot be read as JSON: {error}") from error
     except RecursionError as error:
         raise bad_request("the body cannot be read as JSON: it is nested too deeply") from error
+
+
+def _protobuf(body: bytes) -> Any:
+    try:
+        content = decode_protobuf(body)
+    except (ValueError, OverflowError, OSError) as error:
+        raise bad_request(f"the body cannot be read as protobuf: {error}") from error
+    if content is None:
+        raise _unsupported((_JSON, _YAML))
+    return content
 
 
 def _yaml(body: bytes) -> Any:

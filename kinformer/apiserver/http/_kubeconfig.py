@@ -1,5 +1,6 @@
 """A kubeconfig for an embedded apiserver, written so that nobody's own file is ever lost (rule A-6)."""
 
+import base64
 import os
 import secrets
 from pathlib import Path
@@ -12,17 +13,25 @@ __all__ = ["kubeconfig_text", "write_kubeconfig"]
 _MARKER: Final = "# Written by kinformer for an embedded apiserver; it may be overwritten by the next one."
 
 
-def kubeconfig_text(url: str) -> str:
-    """The file's text: one cluster, one user without credentials, one context, namespace ``default``.
+def kubeconfig_text(url: str, *, authority: str = "", token: str = "") -> str:
+    """The file's text: one cluster, one user, one context, namespace ``default``.
 
     It is JSON, which is YAML too, below a comment line by which ``write_kubeconfig`` knows its own files.
+
+    Args:
+        url: Of the server.
+        authority: Who signed the server's certificate, as PEM text; ``""`` for a server without TLS.
+        token: The user's; ``""`` for a user without credentials.
     """
+    trusted = (
+        {"certificate-authority-data": base64.b64encode(authority.encode()).decode()} if authority else {}
+    )
     config = {
         "apiVersion": "v1",
         "kind": "Config",
         "current-context": "kinformer",
-        "clusters": [{"name": "kinformer", "cluster": {"server": url}}],
-        "users": [{"name": "kinformer", "user": {}}],
+        "clusters": [{"name": "kinformer", "cluster": {"server": url, **trusted}}],
+        "users": [{"name": "kinformer", "user": {"token": token} if token else {}}],
         "contexts": [
             {
                 "name": "kinformer",
@@ -33,8 +42,8 @@ def kubeconfig_text(url: str) -> str:
     return f"{_MARKER}\n{msgspec.json.format(msgspec.json.encode(config)).decode()}\n"
 
 
-def write_kubeconfig(path: str | os.PathLike[str], url: str) -> Path:
-    """Write the file, mode 0600, in one step: a reader sees the old one or the new one, never a half.
+def write_kubeconfig(path: str | os.PathLike[str], text: str) -> Path:
+    """Write a file of ``kubeconfig_text``, mode 0600, in one step: a reader sees the old one or the new one, never a half.
 
     Returns:
         The path.
@@ -59,7 +68,7 @@ def write_kubeconfig(path: str | os.PathLike[str], url: str) -> Path:
     try:
         descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(kubeconfig_text(url))
+            file.write(text)
         draft.replace(target)
     finally:
         draft.unlink(missing_ok=True)

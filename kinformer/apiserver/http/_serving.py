@@ -2,9 +2,10 @@
 
 import os
 import socket
+import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -12,7 +13,8 @@ import anyio
 from anyio.lowlevel import checkpoint
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from kinformer.apiserver.http._kubeconfig import write_kubeconfig
+from kinformer.apiserver.http._certificates import make_identity
+from kinformer.apiserver.http._kubeconfig import kubeconfig_text, write_kubeconfig
 from kinformer.apiserver.http._watching import STREAMS, Streams
 from kinformer.system_clock import SystemClock
 
@@ -39,16 +41,20 @@ class Endpoint:
     Attributes:
         host: As it was asked for.
         port: The port, never 0.
+        authority: Who signed its certificate, as PEM text: what clients must trust. ``""`` where it speaks plain HTTP.
+        token: What the kubeconfig's user shows; ``""`` for nothing.
     """
 
     host: str
     port: int
+    authority: str = field(default="", repr=False)
+    token: str = field(default="", repr=False)
 
     @property
     def url(self) -> str:
         """The base URL, without a slash at its end."""
         host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"http://{host}:{self.port}"
+        return f"{'https' if self.authority else 'http'}://{host}:{self.port}"
 
     def write_kubeconfig(self, path: str | os.PathLike[str]) -> Path:
         """Write a kubeconfig that leads here, mode 0600, in one step; gives its path.
@@ -57,22 +63,33 @@ class Endpoint:
             FileExistsError: There is a file that kinformer did not write; it is left as it is.
             OSError: The place cannot be written to.
         """
-        return write_kubeconfig(path, self.url)
+        text = kubeconfig_text(self.url, authority=self.authority, token=self.token)
+        return write_kubeconfig(path, text)
 
 
 @asynccontextmanager
-async def serve(app: ASGIApp, *, host: str = "127.0.0.1", port: int = 0) -> AsyncIterator[Endpoint]:
-    """Serve ``app`` until the block ends; port 0 takes a free one. Plain HTTP, without signal handlers.
+async def serve(
+    app: ASGIApp, *, host: str = "127.0.0.1", port: int = 0, tls: bool = False, token: str = ""
+) -> AsyncIterator[Endpoint]:
+    """Serve ``app`` until the block ends; port 0 takes a free one. Without signal handlers.
 
     At the end no connection is accepted any more, watches end properly at once, other requests get half a second, and
     what is left is reset. Real time, whatever clock the application has: sockets know no other.
+
+    Args:
+        app: The application.
+        host: The address.
+        port: The port.
+        tls: Whether to speak HTTPS, with a certificate of an authority made for this.
+        token: What the endpoint's kubeconfig has.
 
     Raises:
         OSError: The address cannot be listened on, for instance because it is in use.
     """
     listener = _listen(host, port)
     try:
-        serving = _Serving(app)
+        identity = make_identity(host) if tls else None
+        serving = _Serving(app, identity.context if identity else None)
     except BaseException:
         listener.close()
         raise
@@ -80,7 +97,7 @@ async def serve(app: ASGIApp, *, host: str = "127.0.0.1", port: int = 0) -> Asyn
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(serving.run, listener)
         try:
-            yield Endpoint(host, listener.getsockname()[1])
+            yield Endpoint(host, listener.getsockname()[1], identity.authority if identity else "", token)
         except Exception as error:  # noqa: BLE001 -- the block's own, on its way out; the task group would wrap it
             failure = error
         finally:
@@ -92,9 +109,9 @@ async def serve(app: ASGIApp, *, host: str = "127.0.0.1", port: int = 0) -> Asyn
 class _Serving:
     """One uvicorn server, and the requests in it."""
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, context: ssl.SSLContext | None) -> None:
         self._app = app
-        self._server = _uvicorn_server(self._request)
+        self._server = _uvicorn_server(self._request, context)
         self._streams = Streams()
         self._requests: set[anyio.CancelScope] = set()
         self._finished = anyio.Event()
@@ -158,7 +175,9 @@ def _listen(host: str, port: int) -> socket.socket:
     return listener
 
 
-def _uvicorn_server(app: Callable[[Scope, Receive, Send], Awaitable[None]]) -> "uvicorn.Server":
+def _uvicorn_server(
+    app: Callable[[Scope, Receive, Send], Awaitable[None]], context: ssl.SSLContext | None
+) -> "uvicorn.Server":
     import uvicorn  # costs 50 ms, and a server in memory does without
     from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
@@ -188,4 +207,6 @@ def _uvicorn_server(app: Callable[[Scope, Receive, Send], Awaitable[None]]) -> "
         server_header=False,
         timeout_keep_alive=_KEEP_ALIVE,
     )
+    config.load()
+    config.ssl = context
     return Server(config)

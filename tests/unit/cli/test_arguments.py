@@ -24,6 +24,8 @@ from kinformer.cli._complaint import Complaint
         ("apiserver", ApiserverCommand()),
         ("apiserver --port 8001 --write-kubeconfig k", ApiserverCommand(8001, Path("k"))),
         ("apiserver --storage memory", ApiserverCommand()),
+        ("apiserver --tls", ApiserverCommand(tls=True)),
+        ("apiserver --rbac", ApiserverCommand(tls=True, rbac=True)),
         ("apiserver --storage etcd://127.0.0.1:2379", ApiserverCommand(etcd="127.0.0.1:2379")),
         ("apiserver --storage etcd://[::1]:2379", ApiserverCommand(etcd="[::1]:2379")),
     ],

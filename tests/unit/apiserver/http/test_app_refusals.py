@@ -124,7 +124,7 @@ async def test_a_body_that_is_too_large_is_a_413_h_2() -> None:
 @pytest.mark.parametrize(
     ("method", "content_type"),
     [
-        ("POST", "application/vnd.kubernetes.protobuf"),
+        ("POST", "application/cbor"),
         ("POST", "text/plain"),
         ("PATCH", "application/json"),
         ("PATCH", ""),

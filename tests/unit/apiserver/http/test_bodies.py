@@ -47,6 +47,15 @@ def test_what_is_no_object_is_a_400_that_says_why(content_type: str, body: bytes
     assert caught.value.code == 400
 
 
+@pytest.mark.parametrize(
+    ("body", "code"), [(b"k8s\x00\n\x0b\n\x02v1\x12\x05Proxy", 415), (b"k8s\x00\x0a\x7f", 400), (b"{}", 400)]
+)
+def test_protobuf_of_another_kind_is_a_415_and_what_is_broken_a_400_h_9(body: bytes, code: int) -> None:
+    with pytest.raises(StatusError) as refusal:
+        decode_object("application/vnd.kubernetes.protobuf", body)
+    assert refusal.value.code == code
+
+
 @pytest.mark.parametrize("kind", list(PatchKind))
 def test_built_in_kinds_take_every_patch_h_9(kind: PatchKind) -> None:
     assert patch_kind(f"{kind.value}; charset=utf-8", is_custom=False) is kind
