@@ -38,7 +38,7 @@ def demo(session: nox.Session) -> None:
 @nox.session
 def tests(session: nox.Session) -> None:
     """Lint, types, layers, unit to wire tests, examples, docs."""
-    install(session, ".[apiserver,cli,etcd,test]", *TOOLS, *TESTS, *DOCS)
+    install(session, ".[apiserver,cli,etcd,metrics,test]", *TOOLS, *TESTS, *DOCS)
     session.run("ruff", "format", "--check", *CODE)
     session.run("ruff", "check", *CODE)
     session.run("lint-imports", "--no-cache")
@@ -71,7 +71,7 @@ def bench(session: nox.Session) -> None:
 @nox.session
 def soak(session: nox.Session) -> None:
     """Run each seeded scenario with 200 seeds, and each state machine ten times as long."""
-    install(session, ".[apiserver,cli,etcd,test]", *TESTS)
+    install(session, ".[apiserver,cli,etcd,metrics,test]", *TESTS)
     session.run(
         "pytest",
         "-n",

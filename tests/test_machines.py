@@ -96,6 +96,7 @@ DRIVEN = {
         "store._writer.StoreWriter",
     ],
     "test_stored": ["apiserver.cacher._stored.StoredObject"],
+    "test_tally": ["observe._histogram.Histogram", "observe._tally.Tally"],
     "test_turns": ["client._rate_limit.Bucket"],
     "test_views": ["apiserver.cacher._views.Views"],
     "test_warnings": ["client._warnings.Warnings"],
@@ -137,6 +138,7 @@ EXEMPT = {
     "hooks._hooks.NoHooks": "holds nothing",
     "informer._lister.Lister": "reads a store and holds nothing of its own",
     "meta._events.Objects": "a tuple of records, seen as objects",
+    "observe._metrics.Metrics": "its numbers are a Tally's, and those of a report",
     "store._union.UnionStore": "reads other stores and holds nothing of its own",
 }
 

@@ -181,6 +181,20 @@ class Client:
         other._http = WitnessedHttp(self._http, witness)  # noqa: SLF001 -- a copy of ours
         return other
 
+    def told_to(self, hooks: Hooks) -> "Client":
+        """This client, once it is entered, with hooks that hear of its requests beside its own.
+
+        It shares the connections, and ends with this one; it is not entered by itself.
+
+        Raises:
+            RuntimeError: The client is not entered.
+        """
+        if not self._is_entered:
+            raise RuntimeError("enter this client before it tells others")
+        other = copy(self)
+        other._http = self._http.told_to(hooks)
+        return other
+
     async def request(
         self,
         method: str,

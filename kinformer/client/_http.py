@@ -7,11 +7,12 @@ Retries are performed here and decided in ``_retry``.
 import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from copy import copy
 from functools import cache
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from importlib.metadata import PackageNotFoundError, version
 from random import Random
-from typing import Final, TypeVar
+from typing import Final, Self, TypeVar
 from urllib.parse import quote
 
 import anyio
@@ -32,7 +33,7 @@ from kinformer.client._turns import Turns
 from kinformer.client._warnings import Warnings
 from kinformer.clock import Clock
 from kinformer.errors import ClosedError, RequestError, TransportError
-from kinformer.hooks import Hooks, RequestFinished
+from kinformer.hooks import Hooks, RequestFinished, together
 
 __all__ = ["Http"]
 
@@ -75,7 +76,7 @@ class Http:
         self._warnings = Warnings(hooks)
         self._turns = Turns(rate_limit, clock) if rate_limit else None
         self._pool: httpx.AsyncClient | None = None
-        self._url = ""
+        self._url = self._host = ""
         self._proxy: Proxy | None = None
         self._is_closed = False
         self.clock: Final = clock
@@ -103,13 +104,20 @@ class Http:
             transport=transport,
         )
         await pool.__aenter__()
-        self._pool, self._url = pool, config.url
+        self._pool, self._url, self._host = pool, config.url, httpx.URL(config.url).netloc.decode("ascii")
 
     async def aclose(self) -> None:
         """Close all connections; what is under way fails."""
         pool, self._pool, self._is_closed = self._pool, None, True
         if pool is not None:
             await pool.__aexit__(None, None, None)
+
+    def told_to(self, hooks: Hooks) -> Self:
+        """The same, open by now, that tells these hooks as well; the connections are shared, and the other's to close."""
+        other = copy(self)
+        other._hooks = together(self._hooks, hooks)
+        other._warnings = Warnings(other._hooks)
+        return other
 
     async def request(self, call: Call, *, retries: bool = True) -> bytes:
         """Make a request and return the body of its answer.
@@ -224,7 +232,7 @@ class Http:
             if response is not None:
                 source, is_whole = (chunks.source, chunks.is_whole) if chunks is not None else (None, False)
                 await self._leave(response, source, is_whole=is_whole)
-            self._finished(call, code, started, 1)
+            self._finished(call, code, started, 1, is_stream=True)
 
     async def _leave(
         self, response: httpx.Response, body: AsyncIterator[bytes] | None, *, is_whole: bool
@@ -278,9 +286,13 @@ class Http:
         await self.clock.sleep(delay)
         await self.take_turn()
 
-    def _finished(self, call: Call, code: int, started: float, attempt: int) -> None:
+    def _finished(
+        self, call: Call, code: int, started: float, attempt: int, *, is_stream: bool = False
+    ) -> None:
         duration = self.clock.monotonic() - started
-        self._hooks.request_finished(RequestFinished(call.method, call.path, code, duration, attempt))
+        self._hooks.request_finished(
+            RequestFinished(call.method, call.path, code, duration, attempt, self._host, is_stream)
+        )
 
 
 @cache

@@ -20,9 +20,9 @@ from kinformer.controller._runner import ControllerRunner, Reach
 from kinformer.controller._survey import survey
 from kinformer.controller._watchdog import Watchdog
 from kinformer.controller._worker import Item
-from kinformer.hooks import Hooks, guarded
+from kinformer.hooks import Hooks, together
 from kinformer.informer import InformerFactory
-from kinformer.observe import Address, Observation, Phase, Report
+from kinformer.observe import Address, Metrics, Observation, Phase, Report
 from kinformer.system_clock import SystemClock
 from kinformer.tasks import open_task_group
 from kinformer.workqueue import Snapshot
@@ -52,10 +52,13 @@ class Manager:
         loop_limit: Seconds for which the event loop may stand still before the log names the reconcile that holds it up
             (``Watchdog``); infinity: nobody watches. On a clock other than the machine's nobody does either.
         address: Where to show how it is doing, as ``":8080"``, ``"127.0.0.1:8080"`` or ``"[::1]:8080"``, over HTTP: at
-            ``/healthz`` and ``/readyz`` for probes. Port 0 takes a free one, which ``url`` tells. None: nowhere.
+            ``/healthz`` and ``/readyz`` for probes, at ``/metrics`` for Prometheus. Port 0 takes a free one, which ``url``
+            tells. None: nowhere.
+        metrics: What counts for Prometheus, where it is to be in a registry of yours; with an address there are some without.
         clock: The time; all parts go by it.
         random: Chance, for jitter.
-        hooks: Hears of what happens in all parts.
+        hooks: Hears of what happens in all parts, except for the requests of clients that are given, which have hooks
+            of their own.
 
     Raises:
         TypeError: Something is no ``Controller``.
@@ -73,6 +76,7 @@ class Manager:
         grace: float = 30.0,
         loop_limit: float = 1.0,
         address: str | None = None,
+        metrics: Metrics | None = None,
         clock: Clock | None = None,
         random: Random | None = None,
         hooks: Hooks | None = None,
@@ -102,10 +106,18 @@ class Manager:
         self._loop_limit = loop_limit
         self._clock = clock or SystemClock()
         self._random = random or Random()  # noqa: S311 -- jitter, no secret
-        self._hooks = guarded(hooks)
+        self.hooks: Final = hooks
+        """Those that were given."""
         self._observation = (
-            None if address is None else Observation(Address.parse(address), self.report, clock=self._clock)
+            None
+            if address is None
+            else Observation(Address.parse(address), self.report, metrics=metrics, clock=self._clock)
         )
+        if metrics is not None:
+            metrics.show(self.report)
+        own: tuple[Hooks, ...] = () if metrics is None else (metrics.tally,)
+        self._own_hooks = together(*own) if self._observation is None else self._observation.hooks
+        self._hooks = together(hooks, self._own_hooks)
         observers: tuple[Runnable, ...] = () if self._observation is None else (self._observation,)
         self._runnables = ((*observers, *servers), tuple(others), tuple(leading))
         self._groups: tuple[Group, ...] = ()
@@ -200,8 +212,10 @@ class Manager:
 
     async def _opened(self, client: Client | None, resources: AsyncExitStack) -> Mapping[str, Client]:
         if self._clients is not None:
-            return self._clients
-        if client is None:
+            return {name: client.told_to(self._own_hooks) for name, client in self._clients.items()}
+        if client is not None:
+            client = client.told_to(self._own_hooks)
+        else:
             made = Client(clock=self._clock, random=self._random, hooks=self._hooks)
             client = await resources.enter_async_context(made)
         return {"": client}

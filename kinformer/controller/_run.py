@@ -64,7 +64,7 @@ async def serve(
         with _Interruptions(manager, scope).signals:
             async with AsyncExitStack() as resources:
                 if config is not None:
-                    client = await resources.enter_async_context(Client(config))
+                    client = await resources.enter_async_context(Client(config, hooks=manager.hooks))
                 await manager.run(client=client, task_status=task_status)
 
 

@@ -130,6 +130,11 @@ class ControllerRunner:
         return self._workers.count
 
     @property
+    def active(self) -> int:
+        """How many keys it is reconciling."""
+        return len(self._workers.running)
+
+    @property
     def queue(self) -> Snapshot[Item]:
         """What its queue holds."""
         return self._queue.snapshot()

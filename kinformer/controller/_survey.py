@@ -117,6 +117,7 @@ def _controller(runner: ControllerRunner) -> ControllerReport:
             )
             for each in held.running
         ),
+        running_total=runner.active,
         delayed=tuple(
             KeyReport(str(each.key), each.when - held.now, *runner.failures(each.key))
             for each in held.delayed

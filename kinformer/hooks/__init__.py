@@ -8,7 +8,7 @@ A hook should not raise. What one raises ends nothing, in no room: it is logged 
 told to the hook ``hook_failed``, so that it can be counted; an error of that one is logged only.
 """
 
-from kinformer.hooks._guarded import guarded
+from kinformer.hooks._guarded import guarded, together
 from kinformer.hooks._hooks import Hooks, NoHooks
 from kinformer.hooks._records import (
     EventDropped,
@@ -61,4 +61,5 @@ __all__ = [
     "WatchListDelayed",
     "WriteUnseen",
     "guarded",
+    "together",
 ]

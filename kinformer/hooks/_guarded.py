@@ -1,13 +1,13 @@
 """Guarded: hooks whose errors end nothing."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final, cast
 
 from kinformer.hooks._hooks import Hooks, NoHooks
 from kinformer.hooks._records import HookFailed
 
-__all__ = ["guarded"]
+__all__ = ["guarded", "together"]
 
 logger = logging.getLogger("kinformer.hooks")
 
@@ -26,6 +26,20 @@ def guarded(hooks: Hooks | None) -> Hooks:
     if type(hooks) is NoHooks or isinstance(hooks, _Guarded):
         return hooks
     return cast("Hooks", _Guarded(hooks))  # it makes each method when it is first asked for
+
+
+def together(*hooks: Hooks | None) -> Hooks:
+    """Give hooks that tell all of these, in their order; what one of them raises is lost to that one alone.
+
+    ``Manager(hooks=together(Tracing(), MyHooks()))``
+
+    Args:
+        hooks: Each is guarded; ``None`` is nobody.
+    """
+    heard = [each for each in map(guarded, hooks) if type(each) is not NoHooks]
+    if len(heard) < 2:
+        return heard[0] if heard else NoHooks()
+    return cast("Hooks", _Together(heard))  # as above
 
 
 class _Guarded:
@@ -57,3 +71,22 @@ class _Guarded:
         logger.error("the hook %s failed: %r", name, error, exc_info=error, extra={"hook": name})
         if name != "hook_failed":
             self.hook_failed(HookFailed(name, error))
+
+
+class _Together(_Guarded):
+    """Several guarded hooks."""
+
+    def __init__(self, several: Sequence[Hooks]) -> None:
+        self._several: Final = several
+
+    def _made(self, name: str) -> Callable[[Any], None]:
+        silent: Callable[[Any], None] = getattr(NoHooks(), name)
+        calls = [call for hooks in self._several if (call := getattr(hooks, name)) != silent]
+        if len(calls) < 2:
+            return calls[0] if calls else silent
+
+        def tell(event: Any, /) -> None:
+            for call in calls:
+                call(event)
+
+        return tell

@@ -42,6 +42,10 @@ class RequestFinished(msgspec.Struct, frozen=True):
     duration: float
     attempt: int
     """1 for the first try."""
+    host: str = ""
+    """The server's host and port."""
+    is_stream: bool = False
+    """Whether it was a watch or a log, whose duration is that of the stream."""
 
 
 class WarningReceived(msgspec.Struct, frozen=True):

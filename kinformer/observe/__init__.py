@@ -1,5 +1,6 @@
-"""See a manager at work: probes over HTTP, and what they tell."""
+"""See a manager at work: probes and metrics over HTTP, and the reports that they are made of."""
 
+from kinformer.observe._metrics import Metrics
 from kinformer.observe._observation import Observation
 from kinformer.observe._report import (
     ControllerReport,
@@ -21,6 +22,7 @@ __all__ = [
     "InformerReport",
     "KeyReport",
     "LeaseReport",
+    "Metrics",
     "Observation",
     "Phase",
     "Report",

@@ -108,7 +108,7 @@ class ControllerReport(msgspec.Struct, frozen=True, rename="camel"):
         waits: What its start still waits for, in words.
         depth: Keys that want a run; see ``Gauges``.
         oldest_wait: For how long the key has waited that waits longest to be taken.
-        running: All of them.
+        running: Those that have run longest; ``running_total`` is how many there are.
         delayed: The next few that have a moment; ``delayed_total`` is how many there are.
         parked: The first few that are parked; ``parked_total`` is how many there are.
     """
@@ -122,6 +122,7 @@ class ControllerReport(msgspec.Struct, frozen=True, rename="camel"):
     unfinished_work: float
     longest_running: float
     running: tuple[KeyReport, ...]
+    running_total: int
     delayed: tuple[KeyReport, ...]
     delayed_total: int
     parked: tuple[KeyReport, ...]

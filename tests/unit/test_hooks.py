@@ -11,6 +11,7 @@ from kinformer.hooks import (
     NoHooks,
     ReconcileFinished,
     guarded,
+    together,
 )
 
 EVENT = EventDropped("c", "Seen")
@@ -125,3 +126,38 @@ def test_hooks_that_raise_are_asked_again_each_time() -> None:
         hooks.reconcile_finished(number)
     assert once.heard == [0, 1, 2]
     assert len(once.failed) == 1
+
+
+def test_several_hooks_hear_of_everything_in_their_order() -> None:
+    heard: list[tuple[str, object]] = []
+
+    class Hearing(NoHooks):
+        def __init__(self, name: str) -> None:
+            self.name = name
+
+        def event_dropped(self, event: EventDropped, /) -> None:
+            heard.append((self.name, event))
+
+    class Deaf(NoHooks):
+        def key_done(self, event: KeyDone, /) -> None:
+            heard.append(("deaf", event))
+
+    hooks = together(Hearing("a"), None, Deaf(), together(Hearing("b"), Hearing("c")))
+    hooks.event_dropped(EVENT)
+    hooks.key_done(KeyDone("q", 1.0))
+    hooks.hook_failed(HookFailed("x", ValueError()))
+    assert heard == [("a", EVENT), ("b", EVENT), ("c", EVENT), ("deaf", KeyDone("q", 1.0))]
+
+
+def test_what_one_of_several_raises_is_lost_to_that_one_alone() -> None:
+    flawed, other = Flawed(), Flawed()
+    together(flawed, other).event_dropped(EVENT)
+    assert flawed.heard == other.heard == [EVENT]
+    assert len(flawed.failed) == len(other.failed) == 1
+
+
+def test_one_of_several_is_itself_and_none_is_nobody() -> None:
+    hooks = guarded(Flawed())
+    assert together(None, hooks, NoHooks()) is hooks
+    assert type(together(None, NoHooks())) is NoHooks
+    assert guarded(together(hooks, Flawed())) is not hooks

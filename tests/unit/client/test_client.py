@@ -110,7 +110,7 @@ async def test_a_client_hands_on_its_clock_and_hooks(script: Any) -> None:
             tasks.start_soon(client.request, "DELETE", "/x")
             await settle()
             tasks.cancel_scope.cancel()
-    assert ear.heard == RequestFinished("DELETE", "/x", 0, 0.0, 1)
+    assert ear.heard == RequestFinished("DELETE", "/x", 0, 0.0, 1, "server")
 
 
 async def test_leaving_while_a_request_is_under_way_is_not_a_hang(script: Any) -> None:

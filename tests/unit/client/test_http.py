@@ -66,7 +66,7 @@ async def test_a_refusal_is_an_error_at_once(script: Any) -> None:
         ) as caught:
             await opened.http.request(GET)
         assert (caught.value.call, caught.value.message) == ("GET /api/v1/pods", "no such pod")
-        assert opened.ear.heard == [RequestFinished("GET", "/api/v1/pods", 404, 0.0, 1)]
+        assert opened.ear.heard == [RequestFinished("GET", "/api/v1/pods", 404, 0.0, 1, "server")]
 
 
 async def test_a_server_that_says_nothing_is_given_up_on(script: Any) -> None:
@@ -76,7 +76,7 @@ async def test_a_server_that_says_nothing_is_given_up_on(script: Any) -> None:
         assert "no answer within 65 s" in str(error)
         assert not error.refused
         assert moment == 65.0
-        assert opened.ear.heard == [RequestFinished("POST", "/api/v1/pods", 0, 65.0, 1)]
+        assert opened.ear.heard == [RequestFinished("POST", "/api/v1/pods", 0, 65.0, 1, "server")]
     assert script.cancelled == 1
 
 

@@ -36,6 +36,7 @@ def controller(name: str = "web", **change: Any) -> ControllerReport:
         "unfinished_work": 0.0,
         "longest_running": 0.0,
         "running": (),
+        "running_total": 0,
         "delayed": (),
         "delayed_total": 0,
         "parked": (),
