@@ -1,11 +1,12 @@
 """Controller: a reconciler, and what makes it run, declared once; a ``Manager`` runs it."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, Self, TypeVar, get_args
 
 from kinformer.controller._consistency import Consistency
+from kinformer.controller._permissions import Permission, least, to_own, to_read, to_tell, to_write
 from kinformer.controller._reconcile import Reconciler
 from kinformer.controller._sources import (
     EventSource,
@@ -106,6 +107,7 @@ class Controller:
         self._scopes: dict[Resource, Scope] = {}
         self._events: list[Events] = []
         self._written: list[Written] = []
+        self._owned: list[Resource] = []
 
     def reconciler(self, function: F) -> F:
         """Decorate the reconciler, where it was not given to the constructor; the function stays what it is.
@@ -189,6 +191,7 @@ class Controller:
             ValueError: The resource is declared with another scope already.
         """
         self._declare(resource, namespaces, labels)
+        self._owned.append(resource)
         self._sources.append(
             lambda watched: EventSource(resource, keys_of_owners(watched, any_owner=any_owner))
         )
@@ -245,6 +248,15 @@ class Controller:
         return tuple(self._written)
 
     @property
+    def permissions(self) -> tuple[Permission, ...]:
+        """The least that its account needs, in order: lists and watches of what it declares, and writes.
+
+        Written is what ``writes`` says, and whatever it owns, unless ``writes`` says of that more exactly what. A controller tells
+        Events where it watches; what it does beside, such as adding a finalizer to what it watches, has to be declared.
+        """
+        return least(self._permissions())
+
+    @property
     def scopes(self) -> Mapping[Resource, Scope]:
         """The resources of which a cache is needed, with what it holds."""
         return MappingProxyType(self._scopes)
@@ -269,6 +281,24 @@ class Controller:
         return Declaration(
             self.name, watched, self._reconcile, sources, dict(self._scopes), tuple(self._events)
         )
+
+    def _permissions(self) -> Iterator[Permission]:
+        for resource, scope in self._scopes.items():
+            yield from to_read(resource, scope.namespaces)
+        for written in self._written:
+            yield from to_write(written.resource, self._home(written.resource), *written.subresources)
+        said = {written.resource for written in self._written}
+        for resource in self._owned:
+            if resource not in said:
+                yield from to_write(resource, self._home(resource))
+        if self._watched is not None:
+            if self._owned:
+                yield from to_own(self._watched, self._home(self._watched))
+            yield from to_tell(self._home(self._watched))
+
+    def _home(self, resource: Resource) -> tuple[str, ...]:
+        """The namespaces that it is cached in, since what is written elsewhere would never be read again; none for all."""
+        return self._scopes.get(resource, Scope()).namespaces
 
     def _declare(
         self, resource: Resource, namespaces: Iterable[str], labels: LabelSelector | str | None

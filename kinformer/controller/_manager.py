@@ -15,6 +15,7 @@ from kinformer.clock import Clock
 from kinformer.controller._controller import Controller
 from kinformer.controller._election import LeaderElection
 from kinformer.controller._leadership import Leadership
+from kinformer.controller._permissions import Permission, least
 from kinformer.controller._runnables import Group, Runnable, Shutdown
 from kinformer.controller._runner import ControllerRunner, Reach
 from kinformer.controller._survey import survey
@@ -132,6 +133,12 @@ class Manager:
     def has_clients(self) -> bool:
         """Whether clients were given, so that none is made for a run."""
         return self._clients is not None
+
+    @property
+    def permissions(self) -> tuple[Permission, ...]:
+        """The least that the account of the program needs: for its controllers, and for the election."""
+        election = () if self._election is None else self._election.permissions
+        return least((*(p for controller in self.controllers for p in controller.permissions), *election))
 
     @property
     def waits(self) -> Mapping[str, Sequence[str]]:

@@ -12,6 +12,7 @@ from anyio.abc import TaskStatus
 from kinformer.client import Client
 from kinformer.clock import Clock, Timer
 from kinformer.controller._event_series import EventSeries, EventType, EventWrite, Told, regarding_of
+from kinformer.controller._permissions import EVENTS
 from kinformer.errors import (
     AlreadyExistsError,
     ApiError,
@@ -21,13 +22,12 @@ from kinformer.errors import (
     ThrottledError,
 )
 from kinformer.hooks import EventDropped, Hooks, guarded
-from kinformer.meta import Object, Resource
+from kinformer.meta import Object
 
 __all__ = ["EventRecorder"]
 
 logger = logging.getLogger("kinformer.controller")
 
-_EVENTS: Final = Resource("events.k8s.io", "v1", "events", "Event")
 _TRIES: Final = 5
 _LONGEST: Final = 30.0
 """How often one event is tried, and the longest pause between two tries in seconds."""
@@ -66,7 +66,7 @@ class EventRecorder:
     ) -> None:
         self.name: Final = f"events of {controller}"
         self._controller = controller
-        self._events = client.resource(_EVENTS).without_retries()
+        self._events = client.resource(EVENTS).without_retries()
         self._clock = clock or client.clock
         self._random = random or Random()  # noqa: S311 -- names, no secret
         self._hooks = guarded(hooks)

@@ -46,4 +46,4 @@ async def test_plain_http_to_a_port_with_tls_ends_in_an_error_and_harms_nobody(t
                 await client.resource(NAMESPACES).without_retries().list()
         path = endpoint.write_kubeconfig(tmp_path / "config")
         async with Client(Kubeconfig(str(path))) as client:
-            assert await client.resource(NAMESPACES).list()
+            assert (await client.resource(NAMESPACES).list()).items
