@@ -35,7 +35,12 @@ def test_an_example_plays_its_scene_and_ends(
 
 @pytest.mark.parametrize(
     ("name", "limit"),
-    [("01_watch_pods.py", 60), ("02_informer.py", 60), ("03_website_controller.py", 150)],
+    [
+        ("01_watch_pods.py", 60),
+        ("02_informer.py", 60),
+        ("03_website_controller.py", 150),
+        ("06_replicaset.py", 325),
+    ],
 )
 def test_an_example_is_short(name: str, limit: int) -> None:
     assert len((ROOT / "examples" / name).read_text().splitlines()) <= limit
