@@ -108,6 +108,7 @@ async def report(request: Request, site: Object, url: str, *, ready: int) -> Non
 
 
 controller = Controller("website", reconcile).watches(WEBSITES).owns(DEPLOYMENTS).owns(CONFIG_MAPS)
+controller.writes(WEBSITES, "status", "finalizers")  # for "kinformer manifests"
 
 
 async def main() -> None:

@@ -1,14 +1,16 @@
 """The arguments of the command line, from text to one frozen command."""
 
 import argparse
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, NoReturn, TypeAlias
 
 from kinformer.cli._complaint import Complaint
+from kinformer.observe import Address
 
-__all__ = ["ApiserverCommand", "Command", "DemoCommand", "RunCommand", "parse"]
+__all__ = ["ApiserverCommand", "Command", "DemoCommand", "ManifestsCommand", "RunCommand", "parse"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +29,18 @@ class RunCommand:
     context: str = ""
     namespace: str = ""
     verbose: bool = False
+    address: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ManifestsCommand:
+    """``kinformer manifests``; ``title`` is what the objects are called. Empty text means that the option was not given."""
+
+    file: Path
+    name: str = ""
+    title: str = ""
+    namespace: str = ""
+    image: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +58,9 @@ class ApiserverCommand:
     rbac: bool = False
 
 
-Command: TypeAlias = DemoCommand | RunCommand | ApiserverCommand
+Command: TypeAlias = DemoCommand | RunCommand | ManifestsCommand | ApiserverCommand
+
+_LABEL: Final = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 
 _ABOUT: Final = """\
 Controllers for Kubernetes in Python.
@@ -55,6 +71,9 @@ Try it without a cluster:
 Run a controller of yours:
   kinformer run website.py                 against the current context of your kubeconfig
   kinformer run website.py --embedded      against an apiserver inside this process
+
+Install it in a cluster:
+  kinformer manifests website.py --image registry.example/website:1 | kubectl apply -f -
 """
 
 _DEMO: Final = """\
@@ -78,6 +97,19 @@ examples:
   kinformer run website.py:controller             only this one
   kinformer run website.py --context staging --namespace shop
   kinformer run website.py --embedded             try it out; kubectl can talk to it, too
+"""
+
+_MANIFESTS: Final = """\
+Print what it takes to run the controllers of a Python file in a cluster, as YAML: an account, roles with no more
+rights than the controllers declare use for, bindings, and a Deployment with probes. FILE[:NAME] is as for 'run'.
+
+Exit codes: 0 printed; 2 it could not be, and why.
+"""
+
+_MANIFESTS_EXAMPLES: Final = """\
+examples:
+  kinformer manifests website.py --image registry.example/website:1 > website.yaml
+  kinformer manifests website.py --namespace websites | kubectl apply -f -
 """
 
 _APISERVER: Final = """\
@@ -110,6 +142,9 @@ def parse(arguments: Sequence[str], *, version: str) -> Command:
             return DemoCommand()
         case "run":
             return _run(found)
+        case "manifests":
+            file, name = _split(found.file)
+            return ManifestsCommand(file, name, found.name or "", found.namespace or "", found.image)
         case "apiserver":
             path = Path(found.write_kubeconfig) if found.write_kubeconfig else None
             return ApiserverCommand(
@@ -131,6 +166,7 @@ def _run(found: argparse.Namespace) -> RunCommand:
         context=found.context,
         namespace=found.namespace or "",
         verbose=found.verbose,
+        address=found.address or "",
     )
 
 
@@ -179,7 +215,29 @@ def _parser(version: str) -> _Parser:
         type=_namespace,
         help="watch this namespace only, instead of all",
     )
+    run.add_argument(
+        "--address",
+        metavar="[HOST]:PORT",
+        type=_address,
+        help="serve /healthz, /readyz and /metrics there",
+    )
     run.add_argument("-v", "--verbose", action="store_true", help="log each transition")
+    manifests = commands.add_parser(
+        "manifests",
+        help="print what installs a file in a cluster",
+        description=_MANIFESTS,
+        epilog=_MANIFESTS_EXAMPLES,
+    )
+    manifests.add_argument("file", metavar="FILE[:NAME]", help="a Python file, and what of it is to be run")
+    manifests.add_argument(
+        "--name", metavar="NAME", type=_label, help="of the objects; by default what the controller is called"
+    )
+    manifests.add_argument(
+        "--namespace", metavar="NAME", type=_namespace, help="where it is to run, instead of default"
+    )
+    manifests.add_argument(
+        "--image", metavar="IMAGE", default="", help="the container image; by default NAME:latest"
+    )
     apiserver = commands.add_parser(
         "apiserver", help="serve an apiserver on loopback", description=_APISERVER, epilog=_APISERVER_EXAMPLES
     )
@@ -211,6 +269,22 @@ def _port(text: str) -> int:
     if not text.isdecimal() or not text.isascii() or int(text) > 65535:
         raise argparse.ArgumentTypeError(f"{text!r} is no port: give a number from 0 to 65535")
     return int(text)
+
+
+def _address(text: str) -> str:
+    try:
+        Address.parse(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+    return text
+
+
+def _label(text: str) -> str:
+    if not _LABEL.fullmatch(text):
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is no name: it has up to 63 lower-case letters, digits and dashes, and no dash at its ends"
+        )
+    return text
 
 
 def _storage(text: str) -> str:

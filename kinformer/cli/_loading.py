@@ -3,6 +3,7 @@
 import importlib.util
 import sys
 import traceback
+from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType, TracebackType
 from typing import TypeAlias, TypeVar
@@ -10,7 +11,7 @@ from typing import TypeAlias, TypeVar
 from kinformer.cli._complaint import Complaint
 from kinformer.controller import Controller, Manager
 
-__all__ = ["Runnable", "load", "select"]
+__all__ = ["Runnable", "load", "managed", "select"]
 
 Runnable: TypeAlias = Controller | Manager
 
@@ -67,6 +68,24 @@ def select(module: ModuleType, name: str, file: Path) -> tuple[Runnable, ...]:
     if not controllers:
         raise Complaint(f"{file} has neither a Controller nor a Manager at its top level: nothing to run")
     return tuple(controllers.values())
+
+
+def managed(what: Sequence[Runnable], file: Path, *, address: str = "") -> Manager:
+    """The manager of what ``select`` gave: the file's own, or one for its controllers, with this address.
+
+    Raises:
+        Complaint: They cannot be run together, or the file's own manager would need the address itself.
+    """
+    managers = [part for part in what if isinstance(part, Manager)]
+    if managers and address:
+        raise Complaint(
+            f"{file} has a Manager of its own: give it address={address!r}, and leave out --address"
+        )
+    try:
+        controllers = [part for part in what if isinstance(part, Controller)]
+        return managers[0] if managers else Manager(*controllers, address=address or None)
+    except ValueError as error:  # two of one name, or one that is not complete
+        raise Complaint(f"{file}: {error}") from error
 
 
 def _named(module: ModuleType, name: str, file: Path) -> Runnable:

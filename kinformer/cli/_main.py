@@ -7,7 +7,14 @@ from collections.abc import Sequence
 from importlib.metadata import version
 from typing import Final, TextIO
 
-from kinformer.cli._arguments import ApiserverCommand, Command, DemoCommand, RunCommand, parse
+from kinformer.cli._arguments import (
+    ApiserverCommand,
+    Command,
+    DemoCommand,
+    ManifestsCommand,
+    RunCommand,
+    parse,
+)
 from kinformer.cli._complaint import Complaint
 
 __all__ = ["main"]
@@ -67,6 +74,10 @@ def _perform(command: Command) -> int:
 
             _log(verbose=command.verbose)
             return run(command)
+        case ManifestsCommand():
+            from kinformer.cli._manifests import manifests
+
+            return manifests(command)
         case ApiserverCommand():
             from kinformer.cli._apiserver import serve
 

@@ -1,6 +1,6 @@
 """``kinformer run``: the controllers of a file, until interrupted."""
 
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 from typing import Any, Final, TypeVar
@@ -11,9 +11,9 @@ from kinformer.cli._arguments import RunCommand
 from kinformer.cli._complaint import Complaint
 from kinformer.cli._embedded import embedded
 from kinformer.cli._interruption import interruptible, say
-from kinformer.cli._loading import Runnable, load, select
+from kinformer.cli._loading import Runnable, load, managed, select
 from kinformer.client import Client, Kubeconfig, ResourceClient
-from kinformer.controller import Controller, Manager, serve
+from kinformer.controller import Manager, serve
 from kinformer.errors import ApiError, ConfigError, ForbiddenError, RequestError
 from kinformer.meta import Object, Resource
 from kinformer.system_clock import SystemClock
@@ -52,13 +52,8 @@ async def _run(manager: Manager, command: RunCommand) -> None:
             await serve(manager, client=client)
 
 
-def _manager(what: Iterable[Runnable], command: RunCommand) -> Manager:
-    managers = [part for part in what if isinstance(part, Manager)]
-    controllers = [part for part in what if isinstance(part, Controller)]
-    try:
-        manager = managers[0] if managers else Manager(*controllers)
-    except ValueError as error:  # two of one name, or one that is not complete
-        raise Complaint(f"{command.file}: {error}") from error
+def _manager(what: Sequence[Runnable], command: RunCommand) -> Manager:
+    manager = managed(what, command.file, address=command.address)
     chosen = {
         "--embedded": command.embedded,
         "--kubeconfig": command.kubeconfig,

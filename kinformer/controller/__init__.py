@@ -12,7 +12,7 @@ from kinformer.controller._history import Cause, Reason
 from kinformer.controller._leadership import Leadership
 from kinformer.controller._manager import Manager
 from kinformer.controller._owners import owner_reference, set_owner
-from kinformer.controller._permissions import Permission
+from kinformer.controller._permissions import EVERYWHERE, Permission
 from kinformer.controller._predicates import (
     annotations_changed,
     any_of,
@@ -30,6 +30,7 @@ from kinformer.controller._triggers import Events, Trigger
 from kinformer.controller._worker import Item
 
 __all__ = [
+    "EVERYWHERE",
     "Applied",
     "Applier",
     "Cache",

@@ -236,6 +236,12 @@ class Controller:
     def writes(self, resource: Resource, *subresources: str) -> Self:
         """Say that objects of ``resource``, or only subresources of them, are written; a record for permissions.
 
+        ```python
+        Controller("site", reconcile).watches(SITES).writes(SITES, "status", "finalizers").owns(DEPLOYMENTS)
+        ```
+
+        ``"finalizers"`` is what ``add_finalizer`` and ``remove_finalizer`` do. What ``owns`` names needs no word of its own.
+
         Raises:
             TypeError: It is no ``Resource``.
         """
@@ -251,8 +257,8 @@ class Controller:
     def permissions(self) -> tuple[Permission, ...]:
         """The least that its account needs, in order: lists and watches of what it declares, and writes.
 
-        Written is what ``writes`` says, and whatever it owns, unless ``writes`` says of that more exactly what. A controller tells
-        Events where it watches; what it does beside, such as adding a finalizer to what it watches, has to be declared.
+        Written is what ``writes`` says, and whatever it owns, unless ``writes`` says of that more exactly what. Events are told
+        where it watches.
         """
         return least(self._permissions())
 

@@ -102,8 +102,9 @@ class Manager:
         self._clients = clients if clients is None or isinstance(clients, Mapping) else {"": clients}
         if self._clients is not None and not self._clients:
             raise ValueError("clients={} names no cluster: leave it out to use the current one")
-        self._election = election
-        self._grace = grace
+        self.address: Final = address or ""
+        self.election: Final = election
+        self.grace: Final = grace
         self._loop_limit = loop_limit
         self._clock = clock or SystemClock()
         self._random = random or Random()  # noqa: S311 -- jitter, no secret
@@ -137,7 +138,7 @@ class Manager:
     @property
     def permissions(self) -> tuple[Permission, ...]:
         """The least that the account of the program needs: for its controllers, and for the election."""
-        election = () if self._election is None else self._election.permissions
+        election = () if self.election is None else self.election.permissions
         return least((*(p for controller in self.controllers for p in controller.permissions), *election))
 
     @property
@@ -152,7 +153,7 @@ class Manager:
 
     def report(self) -> Report:
         """Everything that it shows of itself, as plain data: caches, queues, leases. Quick, since long lists are cut."""
-        return survey(self._phase, self._runners, self._election, self._leadership, clock=self._clock)
+        return survey(self._phase, self._runners, self.election, self._leadership, clock=self._clock)
 
     @property
     def url(self) -> str:
@@ -235,7 +236,7 @@ class Manager:
             logger.info("stopped in %.1f s", spent)
 
     async def _run(self, clients: Mapping[str, Client], task_status: TaskStatus[None]) -> None:
-        self._shutdown = Shutdown(self._grace)
+        self._shutdown = Shutdown(self.grace)
         self._groups = servers, others, _ = tuple(Group(each, clock=self._clock) for each in self._runnables)
         if self._is_stopping:
             self.stop()
@@ -263,10 +264,10 @@ class Manager:
                 async with open_task_group() as filling:
                     for runner in self._runners:
                         filling.start_soon(runner.fill)
-                    if self._election is None:
+                    if self.election is None:
                         await self._work(task_status)
                     else:
-                        await self._stand_for(self._election, clusters, task_status)
+                        await self._stand_for(self.election, clusters, task_status)
         finally:
             for runner in self._runners:
                 self._shutdown.cut(runner.was_cut)
@@ -306,4 +307,4 @@ class Manager:
             return "starting"
         if any(runner.waits for runner in self._runners):
             return "filling"
-        return "running" if self._election is None or self._leadership is not None else "standing by"
+        return "running" if self.election is None or self._leadership is not None else "standing by"

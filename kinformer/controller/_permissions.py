@@ -52,11 +52,17 @@ def to_read(resource: Resource, namespaces: Iterable[str]) -> Iterator[Permissio
 
 
 def to_write(resource: Resource, namespaces: Iterable[str], *subresources: str) -> Iterator[Permission]:
-    """What it takes to make, change and delete objects; or to change only these parts of them."""
+    """What it takes to make, change and delete objects; or to change only these parts of them.
+
+    ``finalizers`` stands for adding and removing them, which is a patch of the object itself.
+    """
     for namespace in _places(resource, namespaces):
         if not subresources:
             yield Permission(resource, _WRITE, namespace)
         for part in subresources:
+            if part == "finalizers":
+                yield Permission(resource, ("get", "patch"), namespace)
+                continue
             yield Permission(resource, _OTHERS.get(part, _CHANGE), namespace, subresource=part)
 
 

@@ -4,7 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from kinformer.cli._arguments import ApiserverCommand, Command, DemoCommand, RunCommand, parse
+from kinformer.cli._arguments import (
+    ApiserverCommand,
+    Command,
+    DemoCommand,
+    ManifestsCommand,
+    RunCommand,
+    parse,
+)
 from kinformer.cli._complaint import Complaint
 
 
@@ -20,6 +27,12 @@ from kinformer.cli._complaint import Complaint
         (
             "run website.py --kubeconfig k --context c --namespace shop",
             RunCommand(Path("website.py"), kubeconfig="k", context="c", namespace="shop"),
+        ),
+        ("run website.py --address :8080", RunCommand(Path("website.py"), address=":8080")),
+        ("manifests website.py", ManifestsCommand(Path("website.py"))),
+        (
+            "manifests website.py:c --name web --namespace shop --image i:1",
+            ManifestsCommand(Path("website.py"), "c", "web", "shop", "i:1"),
         ),
         ("apiserver", ApiserverCommand()),
         ("apiserver --port 8001 --write-kubeconfig k", ApiserverCommand(8001, Path("k"))),
@@ -44,6 +57,10 @@ def test_a_command_line_becomes_a_command(text: str, command: Command) -> None:
         ("run a.py --embed", "unrecognized arguments: --embed"),
         ("run a.py --embedded --context c", "--embedded brings its own server"),
         ("run a.py --namespace Shop", "'Shop' is no namespace"),
+        ("run a.py --address 8080", "address='8080' must be 'host:port'"),
+        ("manifests", "the following arguments are required: FILE[:NAME]; see kinformer manifests --help"),
+        ("manifests a.py --name Web", "'Web' is no name"),
+        ("manifests a.py --name a-", "'a-' is no name"),
         ("apiserver --port 65536", "'65536' is no port: give a number from 0 to 65535"),
         ("apiserver --port x", "'x' is no port"),
         ("apiserver --storage disk", "'disk' is no storage: give memory, or etcd://HOST:PORT"),
@@ -59,7 +76,7 @@ def test_a_wrong_command_line_is_one_complaint(text: str, complaint: str) -> Non
     assert "\n" not in str(raised.value)
 
 
-@pytest.mark.parametrize("command", ["run", "apiserver"])
+@pytest.mark.parametrize("command", ["run", "manifests", "apiserver"])
 def test_help_has_examples(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         parse([command, "--help"], version="1")

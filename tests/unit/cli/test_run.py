@@ -29,6 +29,13 @@ def path() -> Iterator[None]:
     sys.path[:] = before
 
 
+def test_an_address_is_for_controllers_without_a_manager(tmp_path: Path) -> None:
+    file = tmp_path / "website.py"
+    file.write_text(HEAD + "m = Manager(Controller('c', reconcile).watches(PODS))")
+    with pytest.raises(Complaint, match="has a Manager of its own: give it address=':1'"):
+        run(RunCommand(file, address=":1"))
+
+
 @pytest.mark.parametrize(
     ("text", "options", "complaint"),
     [

@@ -49,6 +49,11 @@ def test_of_what_is_owned_no_more_is_written_than_was_said() -> None:
     ]
 
 
+def test_finalizers_are_a_patch_of_the_object() -> None:
+    declared = controller().watches(SITES).writes(SITES, "finalizers")
+    assert Permission(SITES, ("get", "list", "patch", "watch"), EVERYWHERE) in declared.permissions
+
+
 @pytest.mark.parametrize(
     ("part", "verbs"),
     [
