@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+import kinformer.apiserver  # noqa: F401 -- once for all examples, since what each imports is taken back after it
 from kinformer.cli import _website
 
 pytest_plugins = ["pytester"]
@@ -39,7 +40,9 @@ def test_an_example_plays_its_scene_and_ends(
         ("01_watch_pods.py", 60),
         ("02_informer.py", 60),
         ("03_website_controller.py", 150),
+        ("04_owned_objects.py", 150),
         ("06_replicaset.py", 325),
+        ("07_testing_an_operator.py", 210),
     ],
 )
 def test_an_example_is_short(name: str, limit: int) -> None:
