@@ -14,7 +14,6 @@ from tests.unit.apiserver.cacher.watching import change, element, is_on
 
 SIZE = 2
 START = 1000
-LABELS = st.sampled_from(["yes", "no", None])
 
 
 class WatcherMachine(RuleBasedStateMachine):
@@ -26,78 +25,71 @@ class WatcherMachine(RuleBasedStateMachine):
 
     @initialize(
         objects=st.sampled_from([0, 3, 520]),
+        kind=st.sampled_from(["ends with a bookmark", "ends with a bookmark", "state", "history"]),
         is_selective=st.booleans(),
-        is_state=st.booleans(),
-        bookmarks=st.booleans(),
-        owes=st.booleans(),
+        bookmarks=st.sampled_from([True, True, False]),
         repeats=st.booleans(),
     )
-    def begin(self, objects: int, is_selective: bool, is_state: bool, **options: bool) -> None:
+    def begin(self, objects: int, kind: str, is_selective: bool, bookmarks: bool, repeats: bool) -> None:
         self.history = History(lowest=objects + 1, highest=objects + 1)
+        self.events: list[CacheEvent] = []
         self.now: dict[str, Element] = {}
         """What there is."""
         self.known: dict[str, int] = {}
         """What the client knows: versions of objects."""
         self.past: dict[int, dict[str, int]] = {}
         """What it had to know at each revision."""
-        self.revision = START
+        self.revision = self.told = START
         self.is_selective = is_selective
-        self.told = START
+        self.bookmarks, self.repeats = bookmarks, repeats
+        self.owes = bookmarks and kind == "ends with a bookmark"
         self.ends = 0
         self.history.relist(START)
-        if is_state:
+        if kind == "history":
+            for number in range(objects):
+                self.change("yes" if number % 2 else None, number % 7)
+        else:
             elements = [element(n % START, "yes", f"default/{n:04}") for n in range(objects)]
             self.now = {each.key: each for each in elements}
-        else:
-            for number in range(objects):
-                self.happen("yes" if number % 2 else None, number % 7, is_offered=False)
         self.past[self.revision] = self.visible()
-        self.owes = options["owes"] and options["bookmarks"] and is_state
-        self.bookmarks = options["bookmarks"]
-        self.repeats = options["repeats"]
-        replay: Any = InitialState(list(self.now.values()), 0.0) if is_state else self.history.since(START)
+        replay: Any = self.history.since(START)
+        if kind != "history":
+            replay = InitialState(list(self.now.values()), 0.0)
+        self.start = self.revision
         self.watcher = CacheWatcher(
             replay,
-            self.revision if is_state else START,
+            self.start,
             size=SIZE,
             matches=is_on if is_selective else None,
-            bookmarks=self.bookmarks,
-            bookmark_after=self.revision if self.owes else 0,
-            repeats=self.repeats,
+            bookmarks=bookmarks,
+            ends_with_bookmark=kind == "ends with a bookmark",
+            repeats=repeats,
         )
-        self.replayed_to = self.revision
 
-    @rule(label=LABELS, number=st.integers(0, 6))
-    def happen(self, label: str | None, number: int, *, is_offered: bool = True) -> None:
-        key = f"default/{number:04}"
-        before = next((each for each in self.now.values() if each.key.endswith(key)), None)
-        if before is None and label is None:
-            return
-        self.revision += 1
-        event: CacheEvent = change(self.revision, label, before.labels["on"] if before else None, key=key)
-        self.history.append(event)
-        if event.current is None:
-            del self.now[event.key]
-        else:
-            self.now[event.key] = event.current
-        self.past[self.revision] = self.visible()
-        if is_offered:
-            self.watcher.offer(Encoded(event))
+    @rule(
+        labels=st.lists(
+            st.tuples(st.sampled_from(["yes", "no", None]), st.integers(0, 2)), min_size=1, max_size=8
+        )
+    )
+    def happen(self, labels: list[tuple[str | None, int]]) -> None:
+        for label, number in labels:
+            for event in self.change(label, number):
+                self.watcher.offer(Encoded(event))
             if self.watcher.room < 0:
-                self.watcher.end()
+                self.end()
 
-    @rule(later=st.integers(-2, 2))
-    def offer_a_bookmark(self, later: int) -> None:
-        version = self.revision + min(0, later)
-        is_waiting = self.watcher.state is BookmarkState.WAITING
+    @rule(back=st.integers(1, 2))
+    def offer_what_is_part_of_the_replay(self, back: int) -> None:
+        for event in [event for event in self.events if event.revision <= self.start][-back:]:
+            assert not self.watcher.offer(Encoded(event))
+
+    @rule(back=st.integers(0, 2))
+    def offer_a_bookmark(self, back: int) -> None:
+        assert not (self.watcher.offer_bookmark(Bookmark(self.start - back)) and back)
         was_queued = self.watcher.offer_bookmark(Bookmark(self.revision))
-        assert not was_queued or (self.bookmarks and not self.watcher.is_closed)
-        if is_waiting and was_queued:
-            assert self.watcher.state is BookmarkState.RECEIVED
-        if version < self.replayed_to and self.owes:
-            assert not self.watcher.offer_bookmark(Bookmark(version))
+        assert self.watcher.state is not BookmarkState.WAITING or not was_queued
 
-    @rule(times=st.integers(1, 4))
+    @rule(times=st.integers(1, 3))
     def read(self, times: int) -> None:
         for _ in range(times):
             for item in self.watcher.take():
@@ -105,38 +97,63 @@ class WatcherMachine(RuleBasedStateMachine):
 
     @rule()
     def stop(self) -> None:
-        if self.revision % 3 == 0:
+        if self.revision % 4 == 3:
             self.watcher.stop()
+
+    def change(self, label: str | None, number: int) -> list[CacheEvent]:
+        before = next((each for each in self.now.values() if each.key.endswith(f"/{number:04}")), None)
+        if before is None and label is None:
+            return []
+        self.revision += 1
+        was = before.labels["on"] if before else None
+        event = change(self.revision, label, was, key=f"default/{number:04}")
+        self.history.append(event)
+        self.events.append(event)
+        if event.current is None:
+            del self.now[event.key]
+        else:
+            self.now[event.key] = event.current
+        self.past[self.revision] = self.visible()
+        return [event]
+
+    def end(self) -> None:
+        is_drained = self.watcher.state is BookmarkState.RECEIVED
+        was_replaying = self.watcher.is_replaying
+        self.watcher.end()
+        kept = 2 * SIZE + 1 - self.watcher.room
+        if is_drained:
+            assert (kept, self.watcher.is_replaying) == (2 * SIZE + 1, was_replaying)
+        else:
+            assert (kept, self.watcher.is_replaying) == (0 if was_replaying else SIZE + 1, False)
 
     def hear(self, item: Selected | Bookmark) -> None:
         if isinstance(item, Bookmark):
-            assert self.bookmarks
-            assert item.version >= self.told
-            if item.ends_initial_events:
-                self.ends += 1
-                assert item.version >= self.replayed_to
-            elif not self.repeats:
-                assert item.version > START
-            assert self.ends == 1 or not self.owes, "nothing comes before the initial events end"
-            assert self.known == self.past[item.version]
-            self.told = item.version
+            self.hear_bookmark(item)
             return
+        is_live = item.version > self.start
         if item.version > START:
             assert item.version > self.told, "versions increase"
             self.told = item.version
-        key, is_new = item.element.key, item.element.key not in self.known
-        match item.type:
-            case "DELETED":
-                del self.known[key]
-            case "ADDED":
-                assert is_new
-                self.known[key] = item.version
-            case "MODIFIED":
-                assert not is_new
-                self.known[key] = item.version
-        if item.version > self.replayed_to:
-            assert self.ends == 1 or not self.owes
+        key = item.element.key
+        assert not self.is_selective or is_on(item.element)
+        if item.type == "DELETED":
+            del self.known[key]
+        else:
+            assert (key in self.known) == (item.type == "MODIFIED")
+            self.known[key] = item.version
+        if is_live:
+            assert self.ends or not self.owes, "nothing comes before the initial events end"
             assert self.known == self.past[item.version], "there is no gap"
+
+    def hear_bookmark(self, bookmark: Bookmark) -> None:
+        assert self.bookmarks
+        assert bookmark.version >= max(self.told, self.start)
+        assert bookmark.ends_initial_events == (self.owes and not self.ends)
+        if not bookmark.ends_initial_events and not (self.repeats or self.owes):
+            assert bookmark.version > self.start
+        self.ends += bookmark.ends_initial_events
+        self.told = bookmark.version
+        assert self.known == self.past[bookmark.version]
 
     def visible(self) -> dict[str, int]:
         return {
@@ -149,7 +166,6 @@ class WatcherMachine(RuleBasedStateMachine):
     def the_queue_is_bounded(self) -> None:
         if hasattr(self, "watcher"):
             assert self.watcher.room >= 0
-            assert self.ends <= self.owes
 
     def teardown(self) -> None:
         if not hasattr(self, "watcher"):
@@ -166,4 +182,4 @@ class WatcherMachine(RuleBasedStateMachine):
 
 
 TestCacheWatcher = WatcherMachine.TestCase
-TestCacheWatcher.settings = settings(max_examples=30, stateful_step_count=20)
+TestCacheWatcher.settings = settings(max_examples=40, stateful_step_count=15)

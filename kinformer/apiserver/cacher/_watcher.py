@@ -60,13 +60,13 @@ class CacheWatcher:
 
     Args:
         replay: What comes first: the state, or the changes behind some revision.
-        start: The revision that it begins with: that of the state, or the one behind which changes are told.
+        start: The revision up to which ``replay`` tells everything, or a later one up to which nothing is wanted.
         size: What upstream would call the size of its queue, see ``queue_size``.
         scope: The objects that it can see.
         matches: Which of them it shows; ``None`` shows all.
         deadline: When it ends, on the clock that whoever offers bookmarks goes by.
         bookmarks: Whether it wants bookmarks.
-        bookmark_after: The least revision of the bookmark that ends the initial events; 0 when none is to come.
+        ends_with_bookmark: Whether a bookmark is to end the initial events; it needs ``bookmarks``.
         repeats: Whether a bookmark may say again what ``start`` said already. Upstream's may not, so that nothing at all
             comes while nothing happens.
     """
@@ -81,7 +81,7 @@ class CacheWatcher:
         matches: Matches | None = None,
         deadline: float = math.inf,
         bookmarks: bool = False,
-        bookmark_after: int = 0,
+        ends_with_bookmark: bool = False,
         repeats: bool = True,
     ) -> None:
         self.scope = scope
@@ -93,10 +93,9 @@ class CacheWatcher:
         self._size = size
         self._capacity = 2 * size + 1
         self._matches = matches
-        self._bookmark_after = bookmark_after
         self._repeats = repeats
         self._queue: deque[Selected | Bookmark] = deque()
-        self._state = BookmarkState.WAITING if bookmarks and bookmark_after else BookmarkState.SENT
+        self._state = BookmarkState.WAITING if bookmarks and ends_with_bookmark else BookmarkState.SENT
         self._is_closed = False
 
     @property
@@ -141,9 +140,8 @@ class CacheWatcher:
         """Queue a bookmark, if it wants it and there is room; whether something was queued."""
         if self._is_closed or not self.bookmarks or self.room <= 0:
             return False
-        if bookmark.version < max(self._bookmark_after, self._start):
-            return False
-        if bookmark.version == self._start and self._state is BookmarkState.SENT and not self._repeats:
+        says_nothing = self._state is BookmarkState.SENT and not self._repeats
+        if bookmark.version < self._start + says_nothing:
             return False
         self._queue.append(bookmark)
         if self._state is BookmarkState.WAITING:
@@ -183,8 +181,6 @@ class CacheWatcher:
         except EvictedError:
             self.stop()
             return []
-        if events:
-            self._start = max(self._start, events[-1].revision)
         selected = (Encoded(event).select(self._matches) for event in events)
         taken: list[Selected | Bookmark] = [each for each in selected if each is not None]
         if len(events) < _PIECE:

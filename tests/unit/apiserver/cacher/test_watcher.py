@@ -52,7 +52,7 @@ def test_the_state_comes_first_and_then_what_was_queued_meanwhile() -> None:
 
 
 def test_a_long_state_comes_in_pieces() -> None:
-    one = watcher(objects=1000, bookmarks=True, bookmark_after=10)
+    one = watcher(objects=1000, bookmarks=True, ends_with_bookmark=True)
     assert [(len(one.take()), one.is_replaying) for _ in range(3)] == [(500, True), (500, True), (1, False)]
 
 
@@ -61,7 +61,7 @@ def test_history_is_replayed_and_only_what_is_selected() -> None:
     history.relist(1)
     for revision, (label, before) in enumerate([("no", None), ("yes", "no"), ("no", "yes")], 2):
         history.append(change(revision, label, before))
-    one = CacheWatcher(history.since(1), 1, size=10, matches=is_on)
+    one = CacheWatcher(history.since(1), 4, size=10, matches=is_on)
     assert told(one.take()) == [("ADDED", 3), ("DELETED", 4)]
     assert not one.offer(encoded(4, "yes"))  # it is part of what was replayed
 
@@ -114,7 +114,7 @@ def test_what_a_watch_does_not_show_takes_no_room() -> None:
 
 
 def test_behaviour_22_one_bookmark_ends_the_initial_events() -> None:
-    one = watcher(objects=2, bookmarks=True, bookmark_after=10)
+    one = watcher(objects=2, bookmarks=True, ends_with_bookmark=True)
     one.offer(encoded(11))
     assert told(one.take()) == [("ADDED", 1), ("ADDED", 2), ("END", 10)]
     assert one.state is BookmarkState.SENT
@@ -122,9 +122,9 @@ def test_behaviour_22_one_bookmark_ends_the_initial_events() -> None:
     assert told(one.take()) == [("ADDED", 11), ("BOOKMARK", 12)]
 
 
-@pytest.mark.parametrize(("bookmarks", "after"), [(False, 10), (True, 0)])
-def test_no_bookmark_ends_them_for_whoever_wants_none(bookmarks: bool, after: int) -> None:
-    one = watcher(objects=1, bookmarks=bookmarks, bookmark_after=after)
+@pytest.mark.parametrize(("bookmarks", "ends"), [(False, True), (True, False)])
+def test_no_bookmark_ends_them_for_whoever_wants_none(bookmarks: bool, ends: bool) -> None:
+    one = watcher(objects=1, bookmarks=bookmarks, ends_with_bookmark=ends)
     assert told(one.take()) == [("ADDED", 1)]
     assert one.state is BookmarkState.SENT
 
@@ -138,7 +138,7 @@ def test_no_bookmark_comes_unasked() -> None:
 def test_a_bookmark_that_is_too_old_to_end_the_initial_events_is_refused(
     version: int, state: BookmarkState
 ) -> None:
-    one = watcher(objects=1, bookmarks=True, bookmark_after=10)
+    one = watcher(objects=1, bookmarks=True, ends_with_bookmark=True)
     assert one.offer_bookmark(Bookmark(version)) == (version == 12)
     assert one.state is state
 
@@ -159,7 +159,7 @@ def test_a_bookmark_does_not_press_into_a_full_queue() -> None:
 
 
 def test_behaviour_24_a_slow_watch_that_has_its_bookmark_in_the_queue_is_drained() -> None:
-    one = watcher(objects=700, size=1, bookmarks=True, bookmark_after=10)
+    one = watcher(objects=700, size=1, bookmarks=True, ends_with_bookmark=True)
     one.take()
     assert one.offer_bookmark(Bookmark(10))
     for revision in (11, 12, 13):
@@ -171,7 +171,7 @@ def test_behaviour_24_a_slow_watch_that_has_its_bookmark_in_the_queue_is_drained
 
 
 def test_a_slow_watch_that_was_sent_its_bookmark_or_did_not_get_it_is_not_drained() -> None:
-    waiting, sent = (watcher(objects=700, size=1, bookmarks=True, bookmark_after=10) for _ in range(2))
+    waiting, sent = (watcher(objects=700, size=1, bookmarks=True, ends_with_bookmark=True) for _ in range(2))
     for _ in range(2):
         sent.take()
     for each in (waiting, sent):
@@ -183,7 +183,7 @@ def test_a_slow_watch_that_was_sent_its_bookmark_or_did_not_get_it_is_not_draine
 
 
 def test_a_watch_that_is_drained_can_still_be_stopped() -> None:
-    one = watcher(objects=700, size=1, bookmarks=True, bookmark_after=10)
+    one = watcher(objects=700, size=1, bookmarks=True, ends_with_bookmark=True)
     one.offer_bookmark(Bookmark(10))
     one.end()
     one.stop()
@@ -221,5 +221,5 @@ def test_whoever_waits_is_woken_by_what_is_queued_and_by_the_end() -> None:
 
 
 def test_a_replay_that_is_gone_at_once_is_an_empty_watch() -> None:
-    one = CacheWatcher(Broken(), 1, size=10, bookmarks=True, bookmark_after=1)
+    one = CacheWatcher(Broken(), 1, size=10, bookmarks=True, ends_with_bookmark=True)
     assert (one.take(), one.is_over) == ([], True)
