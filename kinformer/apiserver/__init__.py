@@ -2,6 +2,7 @@
 
 from kinformer.apiserver._server import ApiServer
 from kinformer.apiserver.auth import Rbac, User
+from kinformer.apiserver.cacher import CacheOptions, Cacher
 from kinformer.apiserver.http import Endpoint
 
-__all__ = ["ApiServer", "Endpoint", "Rbac", "User"]
+__all__ = ["ApiServer", "CacheOptions", "Cacher", "Endpoint", "Rbac", "User"]

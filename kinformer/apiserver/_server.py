@@ -1,17 +1,20 @@
 """ApiServer: the embedded apiserver as one thing."""
 
+from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from random import Random
 from types import TracebackType
 from typing import Self
 
 from kinformer.apiserver.auth import Guard, Rbac
+from kinformer.apiserver.cacher import CacheOptions, Cacher
 from kinformer.apiserver.http import Application, Endpoint, serve
 from kinformer.apiserver.loops import Housekeeping
 from kinformer.apiserver.registry import Registry
 from kinformer.apiserver.rest import Verbs
 from kinformer.apiserver.storage import KV, MemoryKV
 from kinformer.clock import Clock
+from kinformer.meta import Resource
 from kinformer.system_clock import SystemClock
 from kinformer.tasks import open_task_group
 
@@ -31,6 +34,7 @@ class ApiServer:
 
     Args:
         storage: Where objects are kept: in memory by default, and then they are gone with the server.
+        cache: How the watch caches behave; one is made for each resource when it is listed or watched for the first time.
         auth: Who may do what: everybody everything by default; see ``Rbac`` for tokens and roles.
         clock: What creation times, deadlines and retries are measured on.
         random: What generated names, uids and watch durations are drawn from.
@@ -40,6 +44,7 @@ class ApiServer:
         self,
         *,
         storage: KV | None = None,
+        cache: CacheOptions | None = None,
         auth: Rbac | None = None,
         clock: Clock | None = None,
         random: Random | None = None,
@@ -49,7 +54,7 @@ class ApiServer:
         # they list again. Where they were merely in the future, watches would wait in silence.
         kv = storage if storage is not None else MemoryKV(first=int(clock.now().timestamp() * 1000))
         self._registry = registry = Registry()
-        self._verbs = Verbs(kv, registry, clock=clock, random=random)
+        self._verbs = Verbs(kv, registry, clock=clock, random=random, cache=cache)
         self._auth = auth
         self._guard = Guard(kv, clock=clock, rbac=auth)
         self._app = Application(self._verbs, registry, self._guard, clock=clock, random=random)
@@ -62,6 +67,25 @@ class ApiServer:
     def app(self) -> Application:
         """The ASGI application: serve it with any server, or enter it with ``kinformer.testing.AppTransport``."""
         return self._app
+
+    @property
+    def metrics(self) -> Mapping[str, float]:
+        """What the watch caches have counted: each series under kube-apiserver's name, as Prometheus writes it; a copy."""
+        return self._verbs.metrics
+
+    def cacher(self, resource: Resource) -> Cacher:
+        """The watch cache of a resource, for tests that hold it back or break it; made where there is none yet.
+
+        Raises:
+            LookupError: The resource is not served.
+            RuntimeError: The server is not running.
+        """
+        served = self._registry.find(resource.group, resource.version, resource.plural)
+        if served is None:
+            raise LookupError(
+                f"{resource.plural} of {resource.api_version} are not served: create their definition first"
+            )
+        return self._verbs.cacher(served)
 
     def serve(
         self, host: str = "127.0.0.1", port: int = 0, *, tls: bool = False
@@ -95,6 +119,7 @@ class ApiServer:
         await self._guard.bootstrap(self._verbs, self._registry)
         async with AsyncExitStack() as entering:
             tasks = await entering.enter_async_context(open_task_group())
+            await tasks.start(self._verbs.run)
             await tasks.start(self._housekeeping.run)
             entering.callback(tasks.cancel_scope.cancel)
             entering.callback(self._app.close)

@@ -83,11 +83,16 @@ STAGES = {
     "observers": Stage(("observe/",), (observers.conversations, observers.servers)),
     "server": Stage(
         ("apiserver/",),
-        (requests.requests_in_the_server, server.a_server_that_lives, server.watches_that_fail),
+        (
+            requests.requests_in_the_server,
+            server.a_server_that_lives,
+            server.reads_without_caches,
+            server.watches_that_fail,
+        ),
         by="chain",
     ),
     "storages": Stage(("apiserver/storage/",), (storages.memory, storages.caches)),
-    "watch caches": Stage(("apiserver/cacher/",), (watch_caches.cachers,)),
+    "watch caches": Stage(("apiserver/cacher/",), (watch_caches.cachers, watch_caches.delegators)),
     "etcd": Stage(("apiserver/storage/etcd/",), (etcds.etcds,), by="point"),
     "sockets": Stage(
         ("apiserver/http/_serving",),

@@ -1,16 +1,21 @@
 """The watch cache between storage and the verbs."""
 
 from kinformer.apiserver.cacher._cacher import Cacher, Dispatching
+from kinformer.apiserver.cacher._cachers import Cached, Cachers
 from kinformer.apiserver.cacher._content import Content, Snapshot
 from kinformer.apiserver.cacher._continue import LATEST_REVISION, Position, decode_continue, encode_continue
+from kinformer.apiserver.cacher._delegation import ListRequest, Route, delegate, may_bypass
+from kinformer.apiserver.cacher._delegator import Delegator
 from kinformer.apiserver.cacher._event import Attributes, CacheEvent, Element, ReadAttributes
 from kinformer.apiserver.cacher._freshness import Freshness
 from kinformer.apiserver.cacher._history import FRESH, EvictedError, History, Replay, upper_bound
 from kinformer.apiserver.cacher._metrics import Metrics
 from kinformer.apiserver.cacher._options import CacheOptions
+from kinformer.apiserver.cacher._paging import Cut, Page, next_step
 from kinformer.apiserver.cacher._readiness import NotReadyError, Readiness, StoppedError
 from kinformer.apiserver.cacher._selection import EventType, select
 from kinformer.apiserver.cacher._stored import StoredObject
+from kinformer.apiserver.cacher._support import ProgressSupport
 from kinformer.apiserver.cacher._views import Views
 
 __all__ = [
@@ -19,26 +24,37 @@ __all__ = [
     "Attributes",
     "CacheEvent",
     "CacheOptions",
+    "Cached",
     "Cacher",
+    "Cachers",
     "Content",
+    "Cut",
+    "Delegator",
     "Dispatching",
     "Element",
     "EventType",
     "EvictedError",
     "Freshness",
     "History",
+    "ListRequest",
     "Metrics",
     "NotReadyError",
+    "Page",
     "Position",
+    "ProgressSupport",
     "ReadAttributes",
     "Readiness",
     "Replay",
+    "Route",
     "Snapshot",
     "StoppedError",
     "StoredObject",
     "Views",
     "decode_continue",
+    "delegate",
     "encode_continue",
+    "may_bypass",
+    "next_step",
     "select",
     "upper_bound",
 ]

@@ -113,6 +113,8 @@ class Cacher:
         self._keys = KeyRange.prefix(prefix)
         self._read = read
         self._clock = clock
+        self._options = options
+        self._next_look = 0.0
         self._freshness = Freshness(
             lambda: self.content.revision, self.request_progress, clock=clock, timeout=options.timeout
         )
@@ -168,6 +170,31 @@ class Cacher:
         if seconds:
             self.metrics.observe("apiserver_watch_cache_read_wait_seconds", seconds)
         self.readiness.check()
+
+    async def begin(self) -> None:
+        """Wait until it is ready for the first time, at most as long as for a revision; later this does not wait.
+
+        Raises:
+            NotReadyError: It is not ready, or not ready again.
+            StoppedError: It was closed.
+        """
+        if not self.readiness.generation:
+            with self._clock.move_on_after(self._options.timeout):
+                await self.readiness.wait()
+        self.readiness.check()
+
+    async def forget_compacted(self, revision: int) -> None:
+        """Forget a state of the past if the storage has; where that was asked just now, see ``CacheOptions``, do nothing."""
+        now = self._clock.monotonic()
+        if now < self._next_look:
+            return
+        try:
+            await self._kv.get(self._keys.start, revision=revision)
+        except CompactedError as error:
+            self.content.forget(max(revision + 1, error.compacted))
+        except UnavailableError:
+            return  # what is known will do
+        self._next_look = now + self._options.compaction_period
 
     def request_progress(self) -> None:
         """Ask the storage how far it is; the answer moves ``revision``, and goes to the dispatcher."""

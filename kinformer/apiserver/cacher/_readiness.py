@@ -15,14 +15,14 @@ _SHORTEST, _LONGEST = 1, 30
 
 
 class NotReadyError(Exception):
-    """The cache is reading everything anew; the storage can still be asked.
+    """The cache is reading everything anew, or is too far behind; the storage is to be spared.
 
     Attributes:
         retry_after: Whole seconds after which to come again: the more, the longer it has not been ready.
     """
 
-    def __init__(self, cause: str, retry_after: int) -> None:
-        super().__init__(f"storage is (re)initializing{': ' + cause if cause else ''}")
+    def __init__(self, text: str, retry_after: int) -> None:
+        super().__init__(text)
         self.retry_after = retry_after
 
 
@@ -98,7 +98,8 @@ class Readiness:
         """
         match self._state:
             case _Pending(since, cause):
-                raise NotReadyError(cause, _retry_after(self._clock.monotonic() - since))
+                text = f"storage is (re)initializing{': ' if cause else ''}{cause}"
+                raise NotReadyError(text, _retry_after(self._clock.monotonic() - since))
             case _Ready():
                 pass
             case _Stopped():

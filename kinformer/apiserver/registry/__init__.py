@@ -25,6 +25,7 @@ from kinformer.apiserver.registry._errors import (
     invalid_options,
     method_not_allowed,
     not_found,
+    too_many_requests,
     unprocessable,
 )
 from kinformer.apiserver.registry._metadata import check_metadata, check_metadata_update
@@ -68,6 +69,7 @@ __all__ = [
     "set_condition",
     "shape_custom",
     "show",
+    "too_many_requests",
     "unprocessable",
     "version_rank",
 ]

@@ -23,6 +23,7 @@ __all__ = [
     "method_not_allowed",
     "not_found",
     "printed",
+    "too_many_requests",
     "unprocessable",
 ]
 
@@ -230,6 +231,11 @@ def future_version(asked: int, current: int) -> StatusError:
     cause = {"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}
     message = f"Timeout: Too large resource version: {asked}, current: {current}"
     return StatusError(504, "Timeout", message, details={"causes": [cause]}, retry_after=1)
+
+
+def too_many_requests(message: str, retry_after: int) -> StatusError:
+    """429: come again after so many seconds."""
+    return StatusError(429, "TooManyRequests", message, details={}, retry_after=retry_after)
 
 
 def _qualified(resource: Named) -> str:

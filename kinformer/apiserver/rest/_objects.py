@@ -2,13 +2,15 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, Final
 
 import anyio
 import msgspec
 
-from kinformer.apiserver.cacher import StoredObject, Views
+from kinformer.apiserver.cacher import Cached, Cachers, StoredObject, Views
 from kinformer.apiserver.registry import FieldProblem, Registry, Served, StatusError, future_version, show
+from kinformer.apiserver.rest._matching import attributes
 from kinformer.apiserver.rest._options import Target
 from kinformer.apiserver.storage import KV, KeyRange, KeyValue
 from kinformer.clock import Clock
@@ -29,11 +31,32 @@ _LONGEST_NUMBER: Final = 100
 class Objects:
     """Reads and shows stored objects."""
 
-    def __init__(self, kv: KV, registry: Registry, *, clock: Clock) -> None:
+    def __init__(self, kv: KV, registry: Registry, *, clock: Clock, cachers: Cachers | None = None) -> None:
         self.kv = kv
         self.registry = registry
+        self.cachers = Cachers(kv, clock=clock) if cachers is None else cachers
         self.clock = clock
         self._views = Views()
+        self._cached: dict[Served, Cached] = {}
+
+    def cached(self, served: Served) -> Cached:
+        """A resource as its cache must know it. A definition that is being deleted keeps its cache to its end."""
+        if served.is_terminating:
+            served = replace(served, is_terminating=False)
+        found = self._cached.get(served)
+        if found is None:
+            found = self._cached[served] = Cached(
+                served, served.group, served.plural, served.prefix(), attributes(served)
+            )
+        return found
+
+    def end_caches(self) -> None:
+        """End the caches of what is not served any more, or differently; to be called when the registry has changed."""
+        served = {replace(each, is_terminating=False) for each in self.registry.served() if each.is_custom}
+        self._cached = {
+            each: cached for each, cached in self._cached.items() if not each.is_custom or each in served
+        }
+        self.cachers.keep(self._cached.__contains__)
 
     def view(self, served: Served, value: KeyValue, version: int = 0) -> StoredObject:
         """A stored value as the entry ``served`` shows it, stamped with a version; 0 takes the value's own.

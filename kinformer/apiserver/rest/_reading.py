@@ -1,26 +1,32 @@
 """Reader: get and list. Rules L-1 to L-11."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
 
 from kinformer.apiserver.cacher import (
     LATEST_REVISION,
+    Delegator,
+    ListRequest,
+    NotReadyError,
     Position,
     StoredObject,
     decode_continue,
     encode_continue,
 )
-from kinformer.apiserver.registry import FieldProblem, bad_request, expired, invalid_options, not_found
-from kinformer.apiserver.rest._matching import matcher
+from kinformer.apiserver.registry import (
+    FieldProblem,
+    bad_request,
+    expired,
+    future_version,
+    invalid_options,
+    not_found,
+    too_many_requests,
+)
+from kinformer.apiserver.rest._matching import selector
 from kinformer.apiserver.rest._objects import Objects, parse_version
 from kinformer.apiserver.rest._options import Listing, ListOptions, Target
-from kinformer.apiserver.storage import CompactedError, KeyRange, KeyValue
+from kinformer.apiserver.storage import CompactedError, FutureRevisionError, KeyRange
 
 __all__ = ["Reader"]
-
-_MOST_KEYS: Final = 10_000
-"""The most keys that one read of the storage takes while it looks for matches."""
 
 _LIST_TOO_OLD: Final = "The resourceVersion for the provided list is too old."
 _PAGE_TOO_OLD: Final = (
@@ -31,84 +37,81 @@ _PAGE_TOO_OLD: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Wanted:
-    """Which piece of a collection: from where, at which revision (0 is now), how much of it."""
-
-    start: str = ""
-    revision: int = 0
-    limit: int = 0
-
-
 class Reader:
-    """Answers get and list from the storage."""
+    """Answers get and list from the watch cache and the storage."""
 
     def __init__(self, objects: Objects) -> None:
         self._objects = objects
+        self._delegator = Delegator(objects.kv, objects.cachers)
 
     async def get(self, target: Target, version: str = "") -> StoredObject:
         """Read one object, at least as new as ``version`` (rule L-1)."""
-        await self._objects.wait_for(parse_version(version))
-        value = await self._objects.find(target)
+        served, revision = target.served, parse_version(version)
+        key = served.key(target.namespace, target.name)
+        try:
+            await self._come_up(target, revision)
+            value = await self._delegator.get(
+                self._objects.cached(served), key, revision if version else None
+            )
+        except FutureRevisionError as error:
+            raise future_version(error.revision, error.current) from error
         if value is None:
-            raise not_found(target.served, target.name)
-        return self._objects.view(target.served, value)
+            raise not_found(served, target.name)
+        return self._objects.view(served, value)
 
     async def list(self, target: Target, options: ListOptions) -> Listing:
         """Read a page of a collection, at the version that the options ask for."""
         _check(options)
-        matches = matcher(self._objects, target.served, options)
-        wanted = await self._wanted(options)
+        request = _request(target, options)
         try:
-            return await self._page(target, wanted, matches)
+            await self._come_up(target, request.minimum)
+            page = await self._delegator.list(self._objects.cached(target.served), request)
         except CompactedError as error:
-            if not options.continue_token:
+            if request.position is None:
                 raise expired(_LIST_TOO_OLD) from error
-            token = encode_continue(Position(LATEST_REVISION, wanted.start))
+            token = encode_continue(Position(LATEST_REVISION, request.position.start))
             raise expired(_PAGE_TOO_OLD, continue_token=token) from error
+        except FutureRevisionError as error:
+            raise future_version(error.revision, error.current) from error
+        except NotReadyError as error:
+            raise too_many_requests(str(error), error.retry_after) from error
+        start = page.start.removeprefix(request.keys.start)
+        return Listing(
+            [self._objects.view(target.served, element.value) for element in page.items],
+            str(page.revision),
+            encode_continue(Position(page.revision, start)) if page.start else "",
+            page.remaining,
+        )
 
-    async def _wanted(self, options: ListOptions) -> _Wanted:
-        """The table of rule L-3."""
-        limit = max(0, options.limit)
-        if options.continue_token:
-            if options.version not in {"", "0"}:
-                raise bad_request("specifying resource version is not allowed when using continue")
-            try:
-                position = decode_continue(options.continue_token)
-            except ValueError as error:
-                raise bad_request(f"invalid continue token: {error}") from error
-            return _Wanted(position.start, max(0, position.revision), limit)
-        if options.version == "":
-            return _Wanted(limit=limit)
-        revision = parse_version(options.version)
-        if revision == 0:
-            return _Wanted()  # any version will do, and then the limit is ignored
-        await self._objects.wait_for(revision)
-        is_exact = options.version_match == "Exact" or (limit > 0 and not options.version_match)
-        return _Wanted(revision=revision if is_exact else 0, limit=limit)
+    async def _come_up(self, target: Target, revision: int) -> None:
+        """Wait for a revision, where no cache does."""
+        if revision and self._objects.cachers.of(self._objects.cached(target.served)) is None:
+            await self._objects.wait_for(revision)
 
-    async def _page(
-        self, target: Target, wanted: _Wanted, matches: Callable[[KeyValue], bool] | None
-    ) -> Listing:
-        prefix = target.served.prefix(target.namespace)
-        keys = KeyRange.prefix(prefix)
-        start, revision, step = wanted.start, wanted.revision, wanted.limit
-        items: list[StoredObject] = []
-        while True:
-            found = await self._objects.kv.range(keys.behind(prefix + start), revision=revision, limit=step)
-            revision = revision or found.revision  # every further read shows the same moment
-            for index, value in enumerate(found.items):
-                if matches is not None and not matches(value):
-                    continue
-                items.append(self._objects.view(target.served, value))
-                behind = len(found.items) - index - 1 + found.remaining
-                if len(items) == wanted.limit and behind:
-                    token = encode_continue(Position(revision, value.key.removeprefix(prefix) + "\0"))
-                    return Listing(items, str(revision), token, behind if matches is None else None)
-            if not found.remaining:
-                return Listing(items, str(revision))
-            start = found.items[-1].key.removeprefix(prefix) + "\0"
-            step = min(2 * step, _MOST_KEYS)
+
+def _request(target: Target, options: ListOptions) -> ListRequest:
+    """What is asked for, once it has been understood (rule L-3)."""
+    position, served = None, target.served
+    if options.continue_token:
+        if options.version not in {"", "0"}:
+            raise bad_request("specifying resource version is not allowed when using continue")
+        try:
+            position = decode_continue(options.continue_token)
+        except ValueError as error:
+            raise bad_request(f"invalid continue token: {error}") from error
+    name = options.fields.exact("metadata.name") if position is None else None
+    is_single = name is not None and (bool(target.namespace) or not served.namespaced)
+    return ListRequest(
+        KeyRange.key(served.key(target.namespace, name or ""))
+        if is_single
+        else KeyRange.prefix(served.prefix(target.namespace)),
+        parse_version(options.version) if options.version and position is None else None,
+        "" if not options.version_match else "Exact" if options.version_match == "Exact" else "NotOlderThan",
+        max(0, options.limit),
+        position,
+        selector(served, options),
+        is_single,
+    )
 
 
 def _check(options: ListOptions) -> None:

@@ -1,12 +1,15 @@
 """Verbs: what can be done with what is served."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from random import Random
 from typing import Any, Final
 
-from kinformer.apiserver.cacher import StoredObject
-from kinformer.apiserver.registry import Registry, StatusError, method_not_allowed
+import anyio
+from anyio.abc import TaskStatus
+
+from kinformer.apiserver.cacher import CacheOptions, Cacher, Cachers, StoredObject
+from kinformer.apiserver.registry import Registry, Served, StatusError, method_not_allowed
 from kinformer.apiserver.rest._applying import Applier
 from kinformer.apiserver.rest._definitions import Definitions
 from kinformer.apiserver.rest._deleting import Deleter
@@ -45,13 +48,23 @@ class Verbs:
         clock: Creation times, deadlines, bookmarks.
         random: Uids, generated names, jitter.
         bookmark_period: Seconds between the bookmarks of a watch, about.
+        cache: How the watch caches behave.
     """
 
     def __init__(
-        self, kv: KV, registry: Registry, *, clock: Clock, random: Random, bookmark_period: float = 60.0
+        self,
+        kv: KV,
+        registry: Registry,
+        *,
+        clock: Clock,
+        random: Random,
+        bookmark_period: float = 60.0,
+        cache: CacheOptions | None = None,
     ) -> None:
         self._registry = registry
-        objects = Objects(kv, registry, clock=clock)
+        self._cachers = Cachers(kv, clock=clock, options=cache)
+        objects = Objects(kv, registry, clock=clock, cachers=self._cachers)
+        self._objects = objects
         self._definitions = Definitions(objects)
         self._reader = Reader(objects)
         self._watcher = Watcher(objects, random=random, bookmark_period=bookmark_period)
@@ -59,6 +72,30 @@ class Verbs:
         self._deleter = Deleter(objects, self._definitions, self._reader)
         self._patcher = Patcher(self._writer, Applier(objects, self._writer))
         self._scaler = Scaler(self._reader, self._writer)
+
+    async def run(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
+        """Keep watch caches until cancelled. While this does not run, everything is read from the storage."""
+        unsubscribe = self._registry.subscribe(self._objects.end_caches)
+        try:
+            await self._cachers.run(task_status=task_status)
+        finally:
+            unsubscribe()
+
+    def cacher(self, served: Served) -> Cacher:
+        """The watch cache of a resource, made where there is none yet.
+
+        Raises:
+            RuntimeError: ``run`` does not.
+        """
+        cacher = self._cachers.of(self._objects.cached(served))
+        if cacher is None:
+            raise RuntimeError("there are no watch caches while the server does not run")
+        return cacher
+
+    @property
+    def metrics(self) -> Mapping[str, float]:
+        """What the watch caches have counted; see ``Cachers.metrics``."""
+        return self._cachers.metrics()
 
     async def bootstrap(self) -> None:
         """Create the namespaces that every cluster has and serve the definitions that the storage holds.

@@ -1,11 +1,12 @@
 """Watcher: from a request to a stream of events. Rules X-1 to X-10."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from random import Random
 from typing import Final
 
+from kinformer.apiserver.cacher import Element
 from kinformer.apiserver.registry import (
     FieldProblem,
     Served,
@@ -14,7 +15,7 @@ from kinformer.apiserver.registry import (
     invalid,
     invalid_options,
 )
-from kinformer.apiserver.rest._matching import matcher
+from kinformer.apiserver.rest._matching import attributes, selector
 from kinformer.apiserver.rest._objects import Objects, version_problem
 from kinformer.apiserver.rest._options import Event, ListOptions, Target
 from kinformer.apiserver.rest._stream import WatchStream
@@ -57,7 +58,7 @@ class Watcher:
         Later failures are ERROR events, after which the stream ends (rule X-8).
         """
         revision = _check(target.served, options, initial_events)
-        matches = matcher(self._objects, target.served, options) or _everything
+        matches = _over_values(target.served, options)
         has_state = initial_events or (initial_events is None and revision == 0)
         lasts = timeout or self._random.uniform(_SHORTEST, _LONGEST)
         stream = WatchStream(
@@ -88,6 +89,12 @@ class Watcher:
                 stream.follow(changes, revision)
                 stack.callback(stream.close)
             yield stream
+
+
+def _over_values(served: Served, options: ListOptions) -> Callable[[KeyValue], bool]:
+    """The selectors, asked of stored values."""
+    matches, read = selector(served, options), attributes(served)
+    return _everything if matches is None else lambda value: matches(Element(value, read))
 
 
 def too_old(revision: int, error: CompactedError) -> StatusError:

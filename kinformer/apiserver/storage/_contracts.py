@@ -142,6 +142,9 @@ class KV(Protocol):
     def watch_stream(self) -> AbstractAsyncContextManager[WatchStream]:
         """Open a stream for watches."""
 
+    async def tells_progress(self) -> bool:
+        """Whether progress that a watch is asked for can be believed, and always comes."""
+
     async def compact(self, revision: int) -> None:
         """Forget what is older than ``revision``; what was true at ``revision`` can still be read.
 

@@ -132,6 +132,10 @@ class MemoryKV:
         with self._open() as (stream, waker), self._timetable.reports(stream):
             yield MemoryStream(stream, waker)
 
+    async def tells_progress(self) -> bool:
+        """See ``KV.tells_progress``; it does."""
+        return True
+
     async def compact(self, revision: int) -> None:
         """Forget what is older than a revision; see ``KV.compact``."""
         self._core.compact(revision)

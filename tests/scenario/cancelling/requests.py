@@ -21,6 +21,8 @@ from tests.scenario.cancelling.world import (
     CONFIG_MAPS,
     DEFINITIONS,
     GADGETS,
+    NAMESPACES,
+    PODS,
     WIDGETS,
     Interference,
     World,
@@ -181,6 +183,8 @@ async def sweep_request(sweep: Sweep, asked: Asked, made: World, names: Iterator
         nonlocal name
         name = next(names)
         made.kv.meanwhile.clear()
+        for resource in (CONFIG_MAPS, PODS, NAMESPACES):
+            await made.server.cacher(resource).begin()  # caches outlive the request that they are made for
         await furnish(made, name)
         await asked.before(made.client, name)
 

@@ -2,17 +2,19 @@
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from itertools import count
+from random import Random
 from typing import Any, Self
 
 import anyio
 from anyio.lowlevel import checkpoint
 
 from kinformer.apiserver.http._watching import Streams, WatchStream, frame_object
-from kinformer.apiserver.registry import StatusError
-from kinformer.apiserver.rest import Event
+from kinformer.apiserver.registry import Registry, StatusError
+from kinformer.apiserver.rest import Event, ListOptions, Target, Verbs, WriteOptions
 from kinformer.controller import owner_reference
-from kinformer.testing import config_map
+from kinformer.testing import FakeClock, config_map, settle
 from tests.scenario.cancelling.sweep import Sweep
 from tests.scenario.cancelling.world import (
     CONFIG_MAPS,
@@ -53,6 +55,25 @@ async def keep_house(made: World, space: str) -> None:
     await made.clock.advance(2.0)
     await namespaces.delete(space)
     await made.clock.advance(2.0)
+
+
+async def reads_without_caches(sweep: Sweep) -> None:
+    """While the server does not run there are none, and a revision that is to come is waited for in the storage."""
+    kv, registry = YieldingKV(), Registry()
+    verbs = Verbs(kv, registry, clock=FakeClock(), random=Random(1))
+    namespaces = registry.find("", "v1", "namespaces")
+    assert namespaces is not None
+    await verbs.create(Target(namespaces), {"metadata": {"name": "a"}}, WriteOptions())
+
+    async def work() -> None:
+        version = str(await kv.revision() + 1)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(partial(verbs.get, Target(namespaces, name="a"), version=version))
+            tasks.start_soon(verbs.list, Target(namespaces), ListOptions(version=version))
+            await settle()
+            await kv.put("/elsewhere", b"")
+
+    await sweep.of(work, held=lambda: kv.kv.watches)
 
 
 async def watches_that_fail(sweep: Sweep) -> None:

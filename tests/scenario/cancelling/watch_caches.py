@@ -5,14 +5,27 @@ from contextlib import suppress
 import anyio
 from anyio.lowlevel import checkpoint
 
-from kinformer.apiserver.cacher import Attributes, CacheOptions, Cacher, Metrics
-from kinformer.apiserver.storage import FutureRevisionError, UnavailableError
+from kinformer.apiserver.cacher import (
+    Attributes,
+    Cached,
+    CacheOptions,
+    Cacher,
+    Cachers,
+    Delegator,
+    ListRequest,
+    Metrics,
+    NotReadyError,
+)
+from kinformer.apiserver.storage import FutureRevisionError, KeyRange, ReadResult, UnavailableError
 from kinformer.system_clock import SystemClock
 from kinformer.testing import settle
 from tests.scenario.cancelling.sweep import Sweep
-from tests.scenario.cancelling.world import YieldingKV
+from tests.scenario.cancelling.world import Interference, YieldingKV
 
 PREFIX = "/registry/core/pods/"
+PODS = Cached("pods", "", "pods", PREFIX, lambda _: Attributes({}, {}))
+ALL = KeyRange.prefix(PREFIX)
+LOST = UnavailableError("cut")
 
 
 class Patient:
@@ -51,9 +64,76 @@ async def cachers(sweep: Sweep) -> None:
                 await cacher.wait_until_fresh(2**62)
             cacher.resume()
             await cacher.wait_until_fresh(await kv.revision())
-            cacher.break_watch(UnavailableError("cut"))
+            cacher.break_watch(LOST)
             await settle()
             await cacher.readiness.wait()
             cacher.close()
 
     await sweep.of(work, held=lambda: kv.kv.watches)
+
+
+class TroubledKV(YieldingKV):
+    """Memory that takes its time, and sometimes cannot be read as a whole."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.is_lost = self.is_silent = False
+
+    async def tells_progress(self) -> bool:
+        await super().tells_progress()
+        if self.is_silent:
+            raise LOST
+        return True
+
+    async def range(
+        self, keys: KeyRange, *, revision: int = 0, limit: int = 0, count_only: bool = False
+    ) -> ReadResult:
+        found = await super().range(keys, revision=revision, limit=limit, count_only=count_only)
+        if self.is_lost and limit > 5:
+            raise LOST
+        return found
+
+
+async def delegators(sweep: Sweep) -> None:
+    """Reads that the cache answers, that it leaves to the storage, and that meet a cache that begins anew or ends."""
+    kv = TroubledKV()
+
+    async def work() -> None:
+        kv.is_lost, kv.is_silent = False, True
+        cachers = Cachers(kv, clock=SystemClock(), options=CacheOptions(timeout=0.25))
+        delegator = Delegator(kv, cachers)
+        await delegator.list(PODS, ListRequest(ALL))
+        async with anyio.create_task_group() as tasks:
+            await tasks.start(cachers.run)
+            cacher = cachers.of(PODS)
+            assert cacher is not None
+            await delegator.list(PODS, ListRequest(ALL))
+            await kv.put(PREFIX + "n/a", b"")
+            now = await kv.revision()
+            with suppress(FutureRevisionError):
+                await delegator.get(PODS, PREFIX + "n/a", now + 1)
+            with suppress(FutureRevisionError):
+                await delegator.list(PODS, ListRequest(ALL, now + 1))
+            kv.is_silent = False
+            await delegator.get(PODS, PREFIX + "n/a", None)
+            await delegator.list(PODS, ListRequest(ALL, now, "Exact"))
+            cacher.pause()
+            await kv.put(PREFIX + "n/a", b"")
+            await delegator.list(PODS, ListRequest(ALL))  # in vain, and then from the storage
+            cacher.resume()
+            kv.meanwhile["revision"] = iter([interrupt(cacher, kv)])
+            await delegator.list(PODS, ListRequest(ALL, limit=5))
+            with suppress(NotReadyError):
+                await delegator.list(PODS, ListRequest(ALL))
+            tasks.cancel_scope.cancel()
+
+    await sweep.of(work, held=lambda: kv.kv.watches)
+
+
+def interrupt(cacher: Cacher, kv: TroubledKV) -> Interference:
+    async def lose(memory: object, key: object) -> None:  # noqa: ARG001 -- whoever interferes is told
+        kv.is_lost = True
+        cacher.break_watch(LOST)
+        await settle()
+
+    return lose

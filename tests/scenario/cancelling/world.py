@@ -57,7 +57,7 @@ class YieldingKV:
             await interfere(self.kv, key)
 
     async def revision(self) -> int:
-        await checkpoint()
+        await self._take_time("revision", "")
         return await self.kv.revision()
 
     async def get(self, key: str, *, revision: int = 0) -> KeyValue | None:
@@ -96,6 +96,10 @@ class YieldingKV:
 
     async def transact(self, transaction: Transaction) -> TransactionResult:
         return await self.kv.transact(transaction)
+
+    async def tells_progress(self) -> bool:
+        await checkpoint()
+        return True
 
     async def compact(self, revision: int) -> None:
         await self.kv.compact(revision)

@@ -21,7 +21,7 @@ from kinformer.apiserver.storage._transactions import (
 from kinformer.apiserver.storage.etcd._calls import Calls
 from kinformer.apiserver.storage.etcd._messages import MESSAGES
 from kinformer.apiserver.storage.etcd._stream import EtcdStream, open_stream
-from kinformer.apiserver.storage.etcd._watch import EtcdWatch, open_watch
+from kinformer.apiserver.storage.etcd._watch import EtcdWatch, open_watch, tells_progress
 from kinformer.apiserver.storage.etcd._wire import (
     read_request,
     read_result,
@@ -109,6 +109,10 @@ class EtcdKV:
     def watch_stream(self) -> AbstractAsyncContextManager[EtcdStream]:
         """Open a stream for watches; see ``KV.watch_stream``. It ends with ``UnavailableError`` when it is cut."""
         return open_stream(self._calls)
+
+    async def tells_progress(self) -> bool:
+        """See ``KV.tells_progress``: from 3.4.31, 3.5.13 and 3.6 on, as kube-apiserver counts."""
+        return tells_progress(await self.version())
 
     async def compact(self, revision: int) -> None:
         """Forget what is older than a revision; see ``KV.compact``."""

@@ -88,6 +88,9 @@ class PausingKV:
     async def transact(self, transaction: Transaction) -> TransactionResult:
         return await self.kv.transact(transaction)
 
+    async def tells_progress(self) -> bool:
+        return await self.kv.tells_progress()
+
     async def compact(self, revision: int) -> None:
         await self.kv.compact(revision)
 
