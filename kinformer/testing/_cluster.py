@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Self, cast
 
 import msgspec
 
-from kinformer.client import Client
+from kinformer.client import Anonymous, BearerToken, Client, Config
 from kinformer.clock import Clock
 from kinformer.controller import Controller, Manager
 from kinformer.errors import NotFoundError
@@ -22,7 +22,7 @@ from kinformer.testing._transport import AppTransport
 from kinformer.testing._waiting import wait_until
 
 if TYPE_CHECKING:
-    from kinformer.apiserver import ApiServer
+    from kinformer.apiserver import ApiServer, Rbac
 
 __all__ = ["Cluster"]
 
@@ -43,6 +43,7 @@ class Cluster:
     Args:
         objects: What is there from the start, created in this order: mappings with ``apiVersion`` and ``kind``, custom
             resource definitions before what they define. The status is kept as given.
+        auth: ``Rbac()`` lets roles decide who may do what; ``client`` is then an administrator, and ``account`` gives others.
         clock: ``SystemClock()`` for real time; a new ``FakeClock`` by default.
         random: What uids and jitter are drawn from; the same numbers each time by default.
         hooks: Hear of what the client and the controllers do.
@@ -51,11 +52,13 @@ class Cluster:
     def __init__(
         self,
         *objects: Object | Mapping[str, Any],
+        auth: "Rbac | None" = None,
         clock: Clock | None = None,
         random: Random | None = None,
         hooks: Hooks | None = None,
     ) -> None:
         self._objects = objects
+        self._auth = auth
         self._clock = clock or FakeClock()
         self._random = random or Random(0)  # noqa: S311 -- a test wants the same numbers each time
         self._failures = Failures(hooks)
@@ -110,9 +113,10 @@ class Cluster:
                 open_task_group()
             )  # out of which a single failure comes as itself
             self._server = await entering.enter_async_context(
-                ApiServer(clock=self._clock, random=self._random)
+                ApiServer(auth=self._auth, clock=self._clock, random=self._random)
             )
-            self._client = await entering.enter_async_context(self._new_client())
+            token = "" if self._auth is None else self._auth.admin_token
+            self._client = await entering.enter_async_context(self._new_client(token))
             await self.create(*self._objects)
             self._resources = entering.pop_all()
         return self
@@ -141,8 +145,28 @@ class Cluster:
                 await client.status.patch(created.key, {"status": status}, kind="merge")
 
     @asynccontextmanager
+    async def account(self, key: str) -> AsyncIterator[Client]:
+        """A client that is a ServiceAccount, as a pod's is, and may do what roles let it: for ``running``, or by itself.
+
+        Args:
+            key: Its namespace and name, such as ``"default/website"``.
+
+        Raises:
+            NotFoundError: There is no such account.
+        """
+        namespace, _, name = key.partition("/")
+        tokens = self.client.resource(Resource.builtin("ServiceAccount")).subresource("token")
+        answer = await tokens.create({"metadata": {"namespace": namespace, "name": name}})
+        async with self._new_client(answer["status"]["token"]) as client:
+            yield client
+
+    @asynccontextmanager
     async def running(
-        self, *controllers: Controller, timeout: float = 30.0, grace: float = 5.0
+        self,
+        *controllers: Controller,
+        client: Client | None = None,
+        timeout: float = 30.0,
+        grace: float = 5.0,
     ) -> AsyncIterator[None]:
         """Run controllers around a block: entered when their caches are synced, left when they have stopped.
 
@@ -150,6 +174,7 @@ class Cluster:
 
         Args:
             controllers: What to run, by one manager.
+            client: What they run on, such as that of an ``account``; the cluster's own by default.
             timeout: Seconds of the cluster's clock for the caches to sync.
             grace: Seconds of the cluster's clock that reconciles get at the end, before they are cancelled.
 
@@ -160,7 +185,7 @@ class Cluster:
         """
         manager = Manager(
             *controllers,
-            clients=self.client,
+            clients=client or self.client,
             grace=grace,
             clock=self._clock,
             random=self._random,
@@ -198,9 +223,10 @@ class Cluster:
         else:
             await self._clock.sleep(delay)
 
-    def _new_client(self) -> Client:
+    def _new_client(self, token: str) -> Client:
         transport = AppTransport(self.server.app, clock=self._clock)
-        return Client(_URL, transport=transport, clock=self._clock, random=self._random, hooks=self._hooks)
+        config = Config(_URL, BearerToken(token) if token else Anonymous())
+        return Client(config, transport=transport, clock=self._clock, random=self._random, hooks=self._hooks)
 
     async def _resource_of(self, content: Mapping[str, Any]) -> Resource:
         """Ask the server what serves objects of this kind."""

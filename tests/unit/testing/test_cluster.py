@@ -6,8 +6,9 @@ from typing import Any
 import anyio
 import pytest
 
+from kinformer.apiserver import Rbac
 from kinformer.controller import Controller, Item, Manager, Request
-from kinformer.errors import AlreadyExistsError, NotFoundError
+from kinformer.errors import AlreadyExistsError, ForbiddenError, NotFoundError
 from kinformer.hooks import NoHooks, ReconcileFinished
 from kinformer.meta import Object, Resource
 from kinformer.system_clock import SystemClock
@@ -328,3 +329,27 @@ async def test_what_is_no_controller_is_refused_by_name() -> None:
         with pytest.raises(TypeError, match="a manager runs Controllers, not <"):
             async with cluster.running(manager):
                 raise AssertionError("it ran")
+
+
+async def test_where_roles_decide_its_client_is_an_administrator_and_an_account_is_not() -> None:
+    account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "cart"}}
+    async with Cluster(pod("web"), account, auth=Rbac()) as cluster:
+        assert (await cluster.client.resource(PODS).get("default/web")).metadata.name == "web"
+        async with cluster.account("default/cart") as client:
+            with pytest.raises(ForbiddenError, match="system:serviceaccount:default:cart"):
+                await client.resource(PODS).list()
+
+
+async def test_who_is_no_account_gets_no_client() -> None:
+    async with Cluster(auth=Rbac()) as cluster:
+        with pytest.raises(NotFoundError, match="cart"):
+            async with cluster.account("default/cart"):
+                raise AssertionError
+
+
+async def test_controllers_run_on_the_client_that_they_are_given() -> None:
+    account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "cart"}}
+    async with Cluster(CRD, account, auth=Rbac()) as cluster, cluster.account("default/cart") as client:
+        with pytest.raises(TimeoutError, match="refuses to show it"):
+            async with cluster.running(mirroring(), client=client, timeout=3):
+                raise AssertionError
