@@ -1,6 +1,6 @@
 """Ingest: the informer's end of the reflector. It puts what comes in into the queue."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 from kinformer.informer._admission import Admission
 from kinformer.meta import ObjectKey, Record, WatchEvent
@@ -38,7 +38,7 @@ class Ingest:
         self.lists = 0
         """How many snapshots came."""
 
-    def replace(self, records: Sequence[Record], version: str, *, kept: Collection[ObjectKey] = ()) -> None:
+    def replace(self, records: Iterable[Record], version: str, *, kept: Collection[ObjectKey] = ()) -> None:
         """Take a whole snapshot; what is known of ``kept`` stays."""
         self.lists += 1
         self._queue.replace(records, version, kept=kept)

@@ -3,7 +3,7 @@
 The client's ``ResourceClient`` fits the one and the delta FIFO fits the other; neither knows of this room.
 """
 
-from collections.abc import AsyncIterator, Collection, Sequence
+from collections.abc import AsyncIterator, Collection, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
@@ -65,11 +65,12 @@ class Sink(Protocol):
     task. An exception out of any of them is a programming error; it ends the reflector.
     """
 
-    def replace(self, records: Sequence[Record], version: str, *, kept: Collection[ObjectKey] = ()) -> None:
+    def replace(self, records: Iterator[Record], version: str, *, kept: Collection[ObjectKey] = ()) -> None:
         """Forget what you know: this is the whole content, as of ``version``.
 
         Args:
-            records: What could be read.
+            records: What could be read, in order. Nobody else reads it, so it may be kept and read later; each record
+                is let go when it is given out, so that no snapshot need be held twice.
             version: What is published now.
             kept: Keys of objects that are there too, but cannot be read: what is known of them stays as it is.
         """

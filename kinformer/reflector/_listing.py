@@ -6,7 +6,7 @@ from kinformer.errors import DecodeError, ExpiredError
 from kinformer.meta import Object, ObjectList, Record
 from kinformer.reflector._contracts import Source
 from kinformer.reflector._machine import Failed, Listing, PageExpired
-from kinformer.reflector._reception import Snapshot
+from kinformer.reflector._snapshot import Snapshot
 
 __all__ = ["Pages", "fetch"]
 
@@ -34,7 +34,7 @@ async def fetch(source: Source, state: Listing) -> Pages | PageExpired | Failed:
         rejected.extend(page.rejected)
         version = version or page.version  # all pages are of one snapshot
         if not page.continue_token:
-            return Pages(Snapshot(records, version, rejected), is_paginated)
+            return Pages(Snapshot.of_pages(records, version, rejected), is_paginated)
         if page.continue_token == token:
             return Failed(DecodeError("the server repeats its continue token: the list would never end"))
         token, is_paginated = page.continue_token, True

@@ -7,20 +7,11 @@ from typing import Final, TypeAlias, TypeGuard
 from kinformer.errors import DecodeError, ExpiredError
 from kinformer.meta import EventType, ObjectKey, Record, WatchEvent, is_at_least
 from kinformer.reflector._progress import Progress
+from kinformer.reflector._snapshot import Snapshot
 
-__all__ = ["Broken", "Changes", "Effect", "Reception", "Rejected", "Snapshot"]
+__all__ = ["Broken", "Changes", "Effect", "Reception", "Rejected"]
 
 _CHANGES: Final = frozenset({EventType.ADDED, EventType.MODIFIED, EventType.DELETED})
-
-
-@dataclass(frozen=True, slots=True)
-class Snapshot:
-    """The initial events of a watch-list are complete."""
-
-    records: Sequence[Record]
-    version: str
-    rejected: Sequence[DecodeError]
-    """What could not be read, and is missing from the records."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +74,8 @@ class Reception:
         if broken is not None:
             yield broken
         elif end is not None:
-            records, self._records = tuple(self._records.values()), None
-            yield Snapshot(records, self.progress.version, self._rejected)
+            records, self._records = self._records, None
+            yield Snapshot.of_events(records, self.progress.version, self._rejected)
             yield from self._follow(batch[end:])
 
     def _collect(self, batch: Sequence[WatchEvent], records: dict[ObjectKey, Record]) -> Broken | None:

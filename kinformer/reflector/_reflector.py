@@ -36,9 +36,10 @@ from kinformer.reflector._machine import (
     advance,
 )
 from kinformer.reflector._pulse import Ages, Pulse
-from kinformer.reflector._reception import Broken, Changes, Reception, Rejected, Snapshot
+from kinformer.reflector._reception import Broken, Changes, Reception, Rejected
 from kinformer.reflector._report import Report
 from kinformer.reflector._silence import Silence
+from kinformer.reflector._snapshot import Snapshot
 from kinformer.reflector._stream import Stream
 from kinformer.system_clock import SystemClock
 from kinformer.tasks import open_task_group
@@ -254,7 +255,7 @@ class Reflector:
         pages = await fetch(self._source, state)
         if not isinstance(pages, Pages):
             return pages
-        self._beat(len(pages.snapshot.records), 0)
+        self._beat(pages.snapshot.count, 0)
         self._replace(pages.snapshot, began)
         return Listed(pages.snapshot.version, pages.is_paginated)
 
@@ -337,11 +338,14 @@ class Reflector:
                 assert_never(effect)
 
     def _replace(self, snapshot: Snapshot, began: float) -> None:
-        self._sink.replace(snapshot.records, snapshot.version, kept=_keys_of(snapshot.rejected))
-        self._version = snapshot.version
+        records = snapshot.records
         if self._detector is not None:
-            self._detector.note(snapshot.records, snapshot.version)
-        self._report.listed(len(snapshot.records), snapshot.version, snapshot.rejected, began=began)
+            noted = tuple(records)
+            self._detector.note(noted, snapshot.version)
+            records = iter(noted)
+        self._sink.replace(records, snapshot.version, kept=_keys_of(snapshot.rejected))
+        self._version = snapshot.version
+        self._report.listed(snapshot.count, snapshot.version, snapshot.rejected, began=began)
         self._synced.set()
 
     def _beat(self, count: int, bookmarks: int) -> None:

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import ClassVar, Protocol, TypeAlias
 
 import msgspec
@@ -17,14 +17,15 @@ class Replacement(msgspec.Struct, frozen=True):
     """A whole snapshot (client-go's ``ReplacedAll``): what is not in it, or kept, is gone.
 
     Attributes:
-        records: What it holds, in the order of the list; whoever puts it into the store uses it up.
+        records: What it holds, in the order of the list; whoever puts it into the store uses it up. Of several records
+            with one key the last counts.
         version: What is published with it.
         kept: Keys of objects that are there too but cannot be read: what is known of them stays.
         is_initial: Whether it is the first thing that ever came.
         deletes_first: Whether the deletions are told before the changes.
     """
 
-    records: deque[Record]
+    records: Iterator[Record]
     version: str
     kept: frozenset[ObjectKey]
     is_initial: bool
@@ -119,11 +120,12 @@ class DeltaQueue(ABC):
     def replace(self, records: Iterable[Record], version: str, *, kept: Collection[ObjectKey] = ()) -> None:
         """Take a whole snapshot: what it holds is replaced, what it does not hold is deleted.
 
-        It costs no more than a copy of the references; let go of yours, so that what the store holds already is freed
-        bit by bit. Nothing happens to ``kept``, the keys of what the snapshot holds illegibly.
+        The records are read when their turn comes, some at a time; what has been read by then is to stay as it is. An
+        iterator that lets go of what it has given has what the store holds already freed bit by bit. Nothing happens to
+        ``kept``, the keys of what the snapshot holds illegibly.
         """
         is_initial, self._is_populated = not self._is_populated, True
-        self._bar(Replacement(deque(records), version, frozenset(kept), is_initial, self._deletes_first))
+        self._bar(Replacement(iter(records), version, frozenset(kept), is_initial, self._deletes_first))
         self.publish(version)
 
     def apply(self, events: Sequence[WatchEvent], version: str) -> None:

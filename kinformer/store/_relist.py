@@ -33,7 +33,7 @@ class Relist:
         self._old = store._content
         self._fresh = self._old.empty_copy()
         self._unseen = iter(self._old.records.values())
-        self._is_filled = False
+        self._is_read = self._is_filled = False
         self._changes: dict[ObjectKey, Record | None] = {}
         self._lost: list[Record] = []
         self._differences: Iterator[Difference] = iter(())
@@ -53,12 +53,13 @@ class Relist:
             Exception: What an index function raises, where nobody is told of it instead.
         """
         self._catch_up()
-        records = self._replacement.records
-        if records:
-            for _ in range(min(limit, len(records))):
-                self._take(records.popleft())
-            return
         looked_at = 0
+        if not self._is_read:
+            for record in islice(self._replacement.records, limit):
+                looked_at += 1
+                self._take(record)
+            self._is_read = looked_at < limit
+            return
         for record in islice(self._unseen, limit):
             looked_at += 1
             if record.key in self._fresh.records:

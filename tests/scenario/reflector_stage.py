@@ -1,6 +1,6 @@
 """A stage for a reflector: a scripted server, a sink that keeps its story, hooks that keep a diary, a fake clock."""
 
-from collections.abc import AsyncIterator, Collection, Iterable, Sequence
+from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from itertools import pairwise
 from random import Random
@@ -62,7 +62,7 @@ class Mirror:
         self.versions: list[str] = []
         self.story: list[str] = []
 
-    def replace(self, records: Sequence[Record], version: str, *, kept: Collection[ObjectKey] = ()) -> None:
+    def replace(self, records: Iterator[Record], version: str, *, kept: Collection[ObjectKey] = ()) -> None:
         self.content = {record.key.name: record.metadata.resource_version for record in records}
         self.versions.append(version)
         self.story.append(f"replace {','.join(sorted(self.content))}")

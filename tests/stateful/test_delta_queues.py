@@ -1,6 +1,5 @@
 """Both delta queues against a plain log, and against the store that they fill."""
 
-from collections import deque
 from collections.abc import Sequence
 from typing import ClassVar
 
@@ -128,12 +127,11 @@ class QueueMachine(RuleBasedStateMachine):
         records = [make(key, self.clock + 1 + at) for at, key in enumerate(keys)]
         stays = {key: record for key, record in self.world.items() if key in kept}
         self.world = stays | {record.key: record for record in records}
-        self.queue.replace(records, f"list {self.clock}", kept=kept)
+        unread = iter(records)
+        self.queue.replace(unread, f"list {self.clock}", kept=kept)
         self.published.append((self.clock + 1, f"list {self.clock}"))
         self.push(
-            Replacement(
-                deque(records), f"list {self.clock}", frozenset(kept), not self.is_populated, not self.by_key
-            )
+            Replacement(unread, f"list {self.clock}", frozenset(kept), not self.is_populated, not self.by_key)
         )
         self.is_populated = True
 

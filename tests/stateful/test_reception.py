@@ -42,7 +42,8 @@ from kinformer.reflector._machine import (
     advance,
 )
 from kinformer.reflector._progress import Progress
-from kinformer.reflector._reception import Broken, Changes, Reception, Rejected, Snapshot
+from kinformer.reflector._reception import Broken, Changes, Reception, Rejected
+from kinformer.reflector._snapshot import Snapshot
 from kinformer.testing import added, bookmark, deleted, error_event, modified
 
 PODS = Resource.builtin("Pod")
@@ -230,7 +231,7 @@ class ReflectionMachine(RuleBasedStateMachine):
     def list_it(self, at: int) -> None:
         assert isinstance(self.state, Listing)
         objects, bad = self.server.snapshot(at)
-        self.take_snapshot(Snapshot([obj.record for obj in objects], str(at), bad))
+        self.take_snapshot(Snapshot.of_pages([obj.record for obj in objects], str(at), bad))
         self.move(Listed(str(at), is_paginated=bool(at % 2)))
 
     def open_a_watch(self, at: int) -> None:
@@ -267,10 +268,10 @@ class ReflectionMachine(RuleBasedStateMachine):
         is_incomplete = isinstance(self.state, Streaming)
         for effect in self.reception.take(batch):
             match effect:
-                case Snapshot(_, version):
+                case Snapshot():
                     is_incomplete = False
                     self.take_snapshot(effect)
-                    self.move(Streamed(version))
+                    self.move(Streamed(effect.version))
                 case Changes(events, version):
                     self.take_changes(list(events))
                     if version != self.published:
@@ -290,6 +291,7 @@ class ReflectionMachine(RuleBasedStateMachine):
 
     def take_snapshot(self, snapshot: Snapshot) -> None:
         self.content = {record.key.name: record.metadata.resource_version for record in snapshot.records}
+        assert len(self.content) == snapshot.count
         self.unread = {error.key.removeprefix("default/") for error in snapshot.rejected}
         truth = self.server.contents[int(snapshot.version)]
         assert all(self.server.is_bad(name, truth[name]) for name in self.unread & truth.keys())

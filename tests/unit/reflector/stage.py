@@ -1,7 +1,7 @@
 """A reflector over a script, with a sink and hooks that keep what they are told."""
 
 import asyncio
-from collections.abc import AsyncIterator, Collection, Iterable, Sequence
+from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from random import Random
 
@@ -44,8 +44,8 @@ class Story:
     def __init__(self) -> None:
         self.calls: list[str] = []
 
-    def replace(self, records: Sequence[Record], version: str, *, kept: Collection[ObjectKey] = ()) -> None:
-        self.calls.append(f"replace {len(records)} @{version}")
+    def replace(self, records: Iterator[Record], version: str, *, kept: Collection[ObjectKey] = ()) -> None:
+        self.calls.append(f"replace {len(list(records))} @{version}")
 
     def apply(self, events: Sequence[WatchEvent], version: str) -> None:
         self.calls.append(f"apply {len(events)} @{version}")

@@ -4,7 +4,8 @@ import pytest
 
 from kinformer.errors import DecodeError, ServerError
 from kinformer.meta import EventType, Object, Resource, WatchEvent
-from kinformer.reflector._reception import Broken, Changes, Effect, Reception, Rejected, Snapshot
+from kinformer.reflector._reception import Broken, Changes, Effect, Reception, Rejected
+from kinformer.reflector._snapshot import Snapshot
 from kinformer.testing import added, bookmark, deleted, error_event, modified
 
 PODS = Resource.builtin("Pod")
@@ -85,14 +86,19 @@ def test_initial_events_come_out_as_one_snapshot() -> None:
     reception = Reception("0", initial_events=True)
     steps = [added(pod("a", "1")), added(b), added(pod("c", "2")), deleted(pod("c", "9")), modified(a)]
     assert take(reception, steps, [bookmark("20")]) == []
-    assert take(reception, [END]) == [Snapshot((a.record, b.record), "30", [])]
+    (snapshot,) = take(reception, [END])
+    assert isinstance(snapshot, Snapshot)
+    assert (snapshot.count, snapshot.version, snapshot.rejected) == (2, "30", [])
+    assert list(snapshot.records) == [a.record, b.record]
     assert take(reception, [added(pod("d", "31"))]) == [Changes([added(pod("d", "31"))], "31")]
 
 
 def test_a_batch_may_hold_the_end_of_the_snapshot_and_what_follows() -> None:
     a, b = pod("a", "1"), added(pod("b", "31"))
     reception = Reception("0", initial_events=True)
-    assert take(reception, [added(a), END, b]) == [Snapshot((a.record,), "30", []), Changes([b], "31")]
+    snapshot, changes = take(reception, [added(a), END, b])
+    assert isinstance(snapshot, Snapshot)
+    assert (list(snapshot.records), snapshot.version, changes) == ([a.record], "30", Changes([b], "31"))
     assert reception.count == 3
 
 

@@ -1,6 +1,6 @@
 """The reflector as a task: its start, its end, its timers, and what it tells."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import repeat
 
 import anyio
@@ -153,7 +153,7 @@ class Faulty(Story):
         super().__init__()
         self._where = where
 
-    def replace(self, records: Sequence[Record], version: str, *, kept: Collection[ObjectKey] = ()) -> None:
+    def replace(self, records: Iterator[Record], version: str, *, kept: Collection[ObjectKey] = ()) -> None:
         self._fail("replace")
 
     def apply(self, events: Sequence[WatchEvent], version: str) -> None:

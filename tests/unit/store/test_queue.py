@@ -1,8 +1,10 @@
 """What both kinds of queue have in common: barriers, what is in hand, versions, being synced."""
 
+from collections.abc import Iterator
+
 import pytest
 
-from kinformer.meta import EventType, WatchEvent
+from kinformer.meta import EventType, Record, WatchEvent
 from kinformer.store import Change, DeltaQueue, Replacement, Resync, Store
 from tests.unit.store.stage import QUEUES, delta, drain, event, key, record, take
 
@@ -152,13 +154,28 @@ def test_it_counts_what_waits_and_not_what_is_in_hand(queue: DeltaQueue) -> None
     assert (len(queue), queue.high_water) == (1, 4)
 
 
-def test_a_snapshot_takes_the_references_and_leaves_the_list_to_its_owner(queue: DeltaQueue) -> None:
+def test_a_snapshot_is_read_when_its_turn_comes_and_no_further_than_is_asked(queue: DeltaQueue) -> None:
+    read: list[str] = []
+
+    def records() -> Iterator[Record]:
+        for name in "abc":
+            read.append(name)
+            yield record(name)
+
+    queue.replace(records(), "9")
+    snapshot = queue.pop()
+    assert isinstance(snapshot, Replacement)
+    assert read == []
+    assert next(snapshot.records) == record("a")
+    assert read == ["a"]
+
+
+def test_a_list_is_left_to_its_owner(queue: DeltaQueue) -> None:
     records = [record("a")]
     queue.replace(records, "9")
     snapshot = queue.pop()
     assert isinstance(snapshot, Replacement)
-    snapshot.records.popleft()
-    assert records == [record("a")]
+    assert list(snapshot.records) == records == [record("a")]
 
 
 def test_many_changes_of_many_keys_all_come_out(queue: DeltaQueue) -> None:
