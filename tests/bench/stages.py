@@ -8,7 +8,6 @@ import asyncio
 import json
 import statistics
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
-from contextlib import asynccontextmanager
 from functools import partial
 from importlib.util import find_spec
 from typing import Any
@@ -17,12 +16,12 @@ import anyio
 
 from kinformer.client._codec import WatchDecoder
 from kinformer.informer import Notification, SharedInformer, Updated
-from kinformer.meta import EventType, Object, ObjectKey, ObjectList, Resource, WatchEvent
+from kinformer.meta import EventType, Object, ObjectKey, WatchEvent
 from kinformer.workqueue import WorkQueue
 from tests.bench.measure import cpu_seconds
 from tests.bench.pods import watch_line
+from tests.bench.source import PODS, WatchLists
 
-PODS = Resource.builtin("Pod")
 COUNT = 2_000
 LINES = [watch_line(index) for index in range(COUNT)]
 READS = [b"".join(LINES[start : start + 10]) for start in range(0, COUNT, 10)]
@@ -124,23 +123,10 @@ async def _to_workers(informer: SharedInformer[Object], *, reads: bool) -> None:
         tasks.cancel_scope.cancel()
 
 
-class _Reads:
+class _Reads(WatchLists):
     """A source of an empty watch-list and what follows, decoded as it is read."""
 
-    resource = PODS
-
-    async def list(
-        self, *, version: str = "", version_match: str = "", limit: int = 0, continue_token: str = ""
-    ) -> ObjectList[Object]:
-        raise NotImplementedError("it has watch-lists")
-
-    @asynccontextmanager
-    async def watch(
-        self, *, version: str = "", timeout: int = 0, bookmarks: bool = True, initial_events: bool = False
-    ) -> AsyncIterator[AsyncIterator[Sequence[WatchEvent]]]:
-        yield self._stream()
-
-    async def _stream(self) -> AsyncIterator[Sequence[WatchEvent]]:
+    async def stream(self) -> AsyncIterator[Sequence[WatchEvent]]:
         decoder = WatchDecoder(PODS)
         yield [EMPTY]
         for read in READS:

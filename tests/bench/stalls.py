@@ -11,7 +11,6 @@ import json
 import statistics
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
-from contextlib import asynccontextmanager
 from random import Random
 from typing import Any
 
@@ -19,11 +18,11 @@ import anyio
 
 from kinformer.errors import ExpiredError
 from kinformer.informer import Notification, SharedInformer, Updated
-from kinformer.meta import EventType, Object, ObjectList, Record, Resource, WatchEvent
+from kinformer.meta import EventType, Object, Record, WatchEvent
 from kinformer.system_clock import SystemClock
 from tests.bench.pods import pod
+from tests.bench.source import PODS, WatchLists
 
-PODS = Resource.builtin("Pod")
 CLOCK = SystemClock()
 TICK = 0.001
 READ = 10
@@ -69,10 +68,8 @@ def _slowness() -> float:
     return max(1.0, statistics.median(took) / 31e-6)
 
 
-class Fleet:
+class Fleet(WatchLists):
     """A source of many pods: each list finds one in a hundred changed, and a stream follows if it is to."""
-
-    resource = PODS
 
     def __init__(self, size: int, *, flows: bool = False) -> None:
         self.size = size
@@ -92,18 +89,7 @@ class Fleet:
     def event(self, kind: EventType, index: int, version: int) -> WatchEvent:
         return WatchEvent(kind, Record.decode(self.raw(index, version), PODS), str(version))
 
-    async def list(
-        self, *, version: str = "", version_match: str = "", limit: int = 0, continue_token: str = ""
-    ) -> ObjectList[Object]:
-        raise NotImplementedError("it has watch-lists")
-
-    @asynccontextmanager
-    async def watch(
-        self, *, version: str = "", timeout: int = 0, bookmarks: bool = True, initial_events: bool = False
-    ) -> AsyncIterator[AsyncIterator[Sequence[WatchEvent]]]:
-        yield self._stream()
-
-    async def _stream(self) -> AsyncIterator[Sequence[WatchEvent]]:
+    async def stream(self) -> AsyncIterator[Sequence[WatchEvent]]:
         self.lists += 1
         self.expired = anyio.Event()
         for start in range(0, self.size, READ):
