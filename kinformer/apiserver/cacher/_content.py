@@ -8,6 +8,7 @@ since. What can be read is the same.
 import math
 from bisect import bisect_left, insort
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from heapq import merge
 from typing import Final
 
 from kinformer.apiserver.cacher._event import CacheEvent, Element
@@ -22,8 +23,8 @@ _NEVER: Final = math.inf
 class Snapshot:
     """What a range of keys held at a revision, in order of the keys.
 
-    It reads the content that it was taken from: use it before anything else may change that, which is before the next
-    await.
+    Nothing is copied: it reads the content that it was taken from, as far as somebody asks. So use it before anything else
+    may change that, which is before the next await.
 
     Attributes:
         revision: That of the state it shows.
@@ -33,27 +34,32 @@ class Snapshot:
         self,
         revision: int,
         keys: Sequence[str],
+        between: range,
         now: Mapping[str, Element],
         before: Mapping[str, Element | None],
     ) -> None:
         self.revision = revision
         self._keys = keys
+        self._between = between
         self._now = now
         self._before = before
+        self._back = sorted(key for key, was in before.items() if was is not None and key not in now)
 
     def __len__(self) -> int:
-        return len(self._keys)
+        new = sum(was is None and key in self._now for key, was in self._before.items())
+        return len(self._between) - new + len(self._back)
 
     def __iter__(self) -> Iterator[Element]:
         if not self._before:
-            return map(self._now.__getitem__, self._keys)
+            return (self._now[self._keys[at]] for at in self._between)
         return self._past()
 
     def _past(self) -> Iterator[Element]:
-        for key in self._keys:
+        present = (self._keys[at] for at in self._between)
+        for key in merge(present, self._back):
             element = self._before[key] if key in self._before else self._now[key]
-            assert element is not None  # noqa: S101 -- keys that were not there then are not among them
-            yield element
+            if element is not None:
+                yield element
 
 
 class Content:
@@ -151,23 +157,21 @@ class Content:
             CompactedError: The revision cannot be read any more, or not from here.
             FutureRevisionError: It is yet to come.
         """
-        if not revision:
-            return Snapshot(self.revision, self._between(keys), self._elements, {})
+        before: dict[str, Element | None] = {}
+        if revision:
+            self._check_past(revision)
+            for event in self._history.backwards(revision):
+                if event.key in keys:
+                    before[event.key] = event.previous
+        end = len(self._keys) if keys.end is None else bisect_left(self._keys, keys.end)
+        between = range(bisect_left(self._keys, keys.start), end)
+        return Snapshot(revision or self.revision, self._keys, between, self._elements, before)
+
+    def _check_past(self, revision: int) -> None:
         if revision > self.revision:
             raise FutureRevisionError(revision, self.revision)
         if not self.has(revision):
             raise CompactedError(revision, int(min(self._oldest, self.revision)))
-        before: dict[str, Element | None] = {}
-        for event in self._history.backwards(revision):
-            if event.key in keys:
-                before[event.key] = event.previous
-        present = [key for key in self._between(keys) if before.get(key, key) is not None]
-        back = [key for key, was in before.items() if was is not None and key not in self._elements]
-        return Snapshot(revision, sorted([*present, *back]) if back else present, self._elements, before)
-
-    def _between(self, keys: KeyRange) -> Sequence[str]:
-        end = len(self._keys) if keys.end is None else bisect_left(self._keys, keys.end)
-        return self._keys[bisect_left(self._keys, keys.start) : end]
 
     def _check(self, revision: int) -> None:
         if revision < self.revision or (revision == self.revision and revision != self._last):
