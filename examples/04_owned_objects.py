@@ -5,6 +5,7 @@ the garbage collector takes what a Tenant owned, and ``owns`` finds the way back
 finalizer, for what lies outside of the cluster.
 
 Run as a script it plays a scene against an apiserver inside this process; ``kinformer run examples/04_owned_objects.py`` serves.
+In a cluster its account needs the role ``edit`` too, since nobody may give what they do not have.
 """
 
 from collections import Counter
@@ -90,7 +91,7 @@ async def report(request: Request, tenant: Object, *, ready: bool, reason: str, 
 
 controller = Controller("tenant", reconcile).watches(TENANTS)
 controller.owns(NAMESPACES).owns(QUOTAS).owns(BINDINGS)
-controller.writes(TENANTS).writes(TENANTS, "status")  # for whoever asks what it must be allowed to do
+controller.writes(TENANTS, "status", "finalizers")  # for whoever asks what it must be allowed to do
 
 
 def tenant(name: str, **spec: Any) -> Mapping[str, Any]:

@@ -157,7 +157,7 @@ class ReplicaSets:
         self.controller = Controller("replicaset", self.reconcile, consistency=consistency)
         # One source of pods, where owns(PODS) would be a second: what was expected is seen before the key is queued.
         self.controller.watches(REPLICA_SETS).watches(PODS, map=self.concerned, when=self.hear)
-        self.controller.writes(PODS).writes(REPLICA_SETS).writes(REPLICA_SETS, "status", "finalizers")
+        self.controller.writes(PODS).writes(REPLICA_SETS, "status", "finalizers")
 
     def concerned(self, pod: Object) -> list[ObjectKey]:
         """The owner of a pod, or whoever may adopt it."""

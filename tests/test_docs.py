@@ -3,7 +3,8 @@
 A ``python`` or ``yaml`` block with a title is a file of that name: a test file is run by pytest, any other Python file
 is imported and checked by mypy. A ``python`` block without a title is a script, and ``sh`` is run by the shell. All that
 is Python runs in this process, which has imported what a process of its own would spend most of its time on.
-``console`` shows what is typed into several shells at once; the tests in ``wire`` and ``clients`` type it.
+``console`` shows what is typed into several shells at once; the tests in ``wire`` and ``clients`` type it. ``py`` and ``go``
+are the code of others, such as a handler of Kopf's, and only shown.
 """
 
 import importlib
@@ -23,7 +24,7 @@ pytest_plugins = ["pytester"]
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 FENCE = re.compile(r"^```(\S+)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-KNOWN = {"python", "yaml", "sh", "console", "text", "toml"}
+KNOWN = {"python", "yaml", "sh", "console", "text", "toml", "py", "go"}
 
 
 class Block(NamedTuple):
