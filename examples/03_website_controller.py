@@ -31,9 +31,8 @@ CONFIG_MAPS = Resource.builtin("ConfigMap")
 
 FINALIZER = "example.dev/directory"
 MANAGER = "website-controller"
-DIRECTORY = (
-    "website-directory"  # a ConfigMap that lists all Websites of a namespace, so none of them can own it
-)
+# A ConfigMap that lists all Websites of a namespace, so none of them can own it.
+DIRECTORY = "website-directory"
 
 
 async def reconcile(request: Request) -> None:

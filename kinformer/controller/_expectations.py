@@ -15,6 +15,10 @@ class Expectations(Generic[K]):
     (kube-controller-manager's ``UIDTrackingControllerExpectations``). Where reads see the controller's own writes, which
     they do by default, this is needed only for batches that go on while others count.
 
+    It is fed by a predicate (``when=``) of the one source that wakes the keys, which hears of each event before the key is
+    queued, as in ``examples/06_replicaset.py``. With a second source of the same objects, such as ``owns`` beside it, a key
+    might run before what it waits for has been counted, and not again.
+
     Invariant: no count is below zero; a key of which nothing is expected is not remembered.
 
     Args:

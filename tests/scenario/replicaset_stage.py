@@ -2,20 +2,31 @@
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from random import Random
 from typing import Any, Final
 
 import httpx
 
-from kinformer.cli._loading import load
 from kinformer.client import Client
 from kinformer.controller import Consistency, Manager
 from kinformer.meta import Object, Resource
 from kinformer.testing import AppTransport, Cluster, FakeClock, custom_object, pod
 from kinformer.testing._running import running
 
-EXAMPLE: Final = load(Path(__file__).parents[2] / "examples" / "06_replicaset.py")
+
+def _imported(file: Path) -> Any:
+    """A module whose name begins with a digit."""
+    spec = spec_from_file_location("replicaset_example", file)
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+EXAMPLE: Final = _imported(Path(__file__).parents[2] / "examples" / "06_replicaset.py")
 REPLICA_SETS: Final = Resource.builtin("ReplicaSet")
 PODS: Final = Resource.builtin("Pod")
 LABELS: Final = {"app": "web"}

@@ -10,6 +10,8 @@ import yaml
 
 import kinformer.apiserver  # noqa: F401 -- once for all examples, since what each imports is taken back after it
 from kinformer.cli import _website
+from kinformer.cli._loading import load, select
+from kinformer.controller import Controller
 
 pytest_plugins = ["pytester"]
 
@@ -32,6 +34,13 @@ def test_an_example_plays_its_scene_and_ends(
     assert out
     assert err == ""
     assert [record for record in caplog.records if record.levelno >= logging.WARNING] == []
+
+
+@pytest.mark.parametrize("name", ["03_website_controller.py", "04_owned_objects.py", "06_replicaset.py"])
+def test_kinformer_run_finds_the_controller_of_an_example(name: str, pytester: pytest.Pytester) -> None:
+    file = ROOT / "examples" / name
+    (found,) = select(load(file), "", file)
+    assert isinstance(found, Controller)
 
 
 @pytest.mark.parametrize(
