@@ -30,6 +30,7 @@ class RunCommand:
     namespace: str = ""
     verbose: bool = False
     address: str = ""
+    preflight: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +168,7 @@ def _run(found: argparse.Namespace) -> RunCommand:
         namespace=found.namespace or "",
         verbose=found.verbose,
         address=found.address or "",
+        preflight=found.preflight,
     )
 
 
@@ -220,6 +222,11 @@ def _parser(version: str) -> _Parser:
         metavar="[HOST]:PORT",
         type=_address,
         help="serve /healthz, /readyz and /metrics there",
+    )
+    run.add_argument(
+        "--preflight",
+        action="store_true",
+        help="first show which permissions are granted, and what the caches will take",
     )
     run.add_argument("-v", "--verbose", action="store_true", help="log each transition")
     manifests = commands.add_parser(

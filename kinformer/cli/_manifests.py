@@ -48,7 +48,7 @@ def _installation(command: ManifestsCommand, what: Sequence[Runnable]) -> tuple[
             name,
             command.namespace or "default",
             image,
-            ("kinformer", "run", file, *(() if is_own else ("--address", address))),
+            ("kinformer", "run", file, *_options(manager, "" if is_own else address)),
             manager.permissions,
             port=_port(command, address),
             replicas=1 if manager.election is None else 2,
@@ -56,6 +56,12 @@ def _installation(command: ManifestsCommand, what: Sequence[Runnable]) -> tuple[
         ),
         remarks,
     )
+
+
+def _options(manager: Manager, address: str) -> Sequence[str]:
+    """Those of ``kinformer run`` in the container; a manager with clients of its own is asked to take none."""
+    preflight = () if manager.has_clients else ("--preflight",)
+    return (*preflight, *(("--address", address) if address else ()))
 
 
 def _title(command: ManifestsCommand, manager: Manager) -> str:

@@ -12,6 +12,7 @@ from kinformer.cli._complaint import Complaint
 from kinformer.cli._embedded import embedded
 from kinformer.cli._interruption import interruptible, say
 from kinformer.cli._loading import Runnable, load, managed, select
+from kinformer.cli._preflight import show
 from kinformer.client import Client, Kubeconfig, ResourceClient
 from kinformer.controller import Manager, serve
 from kinformer.errors import ApiError, ConfigError, ForbiddenError, RequestError
@@ -47,6 +48,8 @@ async def _run(manager: Manager, command: RunCommand) -> None:
     with interruptible():  # while the controllers run, they hear the signals themselves
         async with _client(command) as client:
             await _check(client)
+            if command.preflight:
+                show(await manager.preflight(client, namespace=command.namespace), command.file)
             names = ", ".join(controller.name for controller in manager.controllers)
             say(f"running {names} against {client.config.url}; Ctrl-C ends it\n")
             await serve(manager, client=client)
@@ -59,6 +62,7 @@ def _manager(what: Sequence[Runnable], command: RunCommand) -> Manager:
         "--kubeconfig": command.kubeconfig,
         "--context": command.context,
         "--namespace": command.namespace,
+        "--preflight": command.preflight,
     }
     given = [option for option, value in chosen.items() if value]
     if manager.has_clients and given:

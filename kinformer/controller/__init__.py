@@ -19,6 +19,7 @@ from kinformer.controller._predicates import (
     generation_changed,
     labels_changed,
 )
+from kinformer.controller._preflight_report import Forecast, Preflight, Review
 from kinformer.controller._reconcile import Cache, Reconciler, Request, RequeueAfter
 from kinformer.controller._recorder import EventRecorder
 from kinformer.controller._run import run, serve
@@ -42,6 +43,7 @@ __all__ = [
     "Events",
     "Expectations",
     "FinalizerClient",
+    "Forecast",
     "Item",
     "KeyMap",
     "LeaderElection",
@@ -50,10 +52,12 @@ __all__ = [
     "Permission",
     "PlainReconciler",
     "Predicate",
+    "Preflight",
     "Reason",
     "Reconciler",
     "Request",
     "RequeueAfter",
+    "Review",
     "Runnable",
     "Signals",
     "Trigger",

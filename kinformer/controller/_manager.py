@@ -4,6 +4,7 @@ import logging
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, ExitStack
+from functools import partial
 from random import Random
 from typing import Final
 
@@ -16,13 +17,17 @@ from kinformer.controller._controller import Controller
 from kinformer.controller._election import LeaderElection
 from kinformer.controller._leadership import Leadership
 from kinformer.controller._permissions import Permission, least
+from kinformer.controller._preflight import look, tell
+from kinformer.controller._preflight_report import Preflight
 from kinformer.controller._runnables import Group, Runnable, Shutdown
 from kinformer.controller._runner import ControllerRunner, Reach
+from kinformer.controller._sources import Scope
 from kinformer.controller._survey import survey
 from kinformer.controller._watchdog import Watchdog
 from kinformer.controller._worker import Item
 from kinformer.hooks import Hooks, together
 from kinformer.informer import InformerFactory
+from kinformer.meta import Resource
 from kinformer.observe import Address, Metrics, Observation, Phase, Report
 from kinformer.system_clock import SystemClock
 from kinformer.tasks import open_task_group
@@ -56,6 +61,9 @@ class Manager:
             ``/healthz`` and ``/readyz`` for probes, at ``/metrics`` for Prometheus. Port 0 takes a free one, which ``url``
             tells. None: nowhere.
         metrics: What counts for Prometheus, where it is to be in a registry of yours; with an address there are some without.
+        preflight: Whether to ask each cluster, while the caches begin to fill, what this may do there; see the method of that
+            name. The log has what comes out, and at ERROR what is missing. Nothing is stopped by it: a permission that is granted
+            later is used as soon as it is there.
         clock: The time; all parts go by it.
         random: Chance, for jitter.
         hooks: Hears of what happens in all parts, except for the requests of clients that are given, which have hooks
@@ -78,6 +86,7 @@ class Manager:
         loop_limit: float = 1.0,
         address: str | None = None,
         metrics: Metrics | None = None,
+        preflight: bool = False,
         clock: Clock | None = None,
         random: Random | None = None,
         hooks: Hooks | None = None,
@@ -105,6 +114,7 @@ class Manager:
         self.address: Final = address or ""
         self.election: Final = election
         self.grace: Final = grace
+        self._has_preflight = preflight
         self._loop_limit = loop_limit
         self._clock = clock or SystemClock()
         self._random = random or Random()  # noqa: S311 -- jitter, no secret
@@ -139,7 +149,7 @@ class Manager:
     def permissions(self) -> tuple[Permission, ...]:
         """The least that the account of the program needs: for its controllers, and for the election."""
         election = () if self.election is None else self.election.permissions
-        return least((*(p for controller in self.controllers for p in controller.permissions), *election))
+        return least((*self._declared, *election))
 
     @property
     def waits(self) -> Mapping[str, Sequence[str]]:
@@ -164,6 +174,26 @@ class Manager:
     def was_cut(self) -> tuple[str, ...]:
         """What the last run had to cancel at its end, since the grace was over: reconciles with their keys, and others by name."""
         return self._shutdown.was_cut
+
+    async def preflight(self, client: Client, *, namespace: str = "") -> Preflight:
+        """Ask a cluster whether each of ``permissions`` is granted, and how much its caches are going to hold; changes nothing.
+
+        One SelfSubjectAccessReview for each verb, and one LIST of a single object for each cache, eight at a time and ten seconds
+        in all. What cannot be asked, as where reviews are refused, is told in what it gives.
+
+        Args:
+            client: Of the cluster, and of the account that is asked about.
+            namespace: Where everything namespaced stays, whatever is declared; ``""`` for no such limit.
+        """
+        return await look(client, self.permissions, self._caches, clock=self._clock, namespace=namespace)
+
+    @property
+    def _declared(self) -> tuple[Permission, ...]:
+        return least(each for controller in self.controllers for each in controller.permissions)
+
+    @property
+    def _caches(self) -> Iterable[tuple[Resource, Scope]]:
+        return dict.fromkeys(each for controller in self.controllers for each in controller.scopes.items())
 
     def stop(self) -> None:
         """Ask ``run`` to return: no key is taken any more, and what runs gets the grace to end, in the reverse order of its start.
@@ -246,6 +276,11 @@ class Manager:
                 factory = InformerFactory(client, clock=self._clock, random=self._random, hooks=self._hooks)
                 clusters[name] = Reach(client, factory)
                 informers.start_soon(factory.run)
+                if self._has_preflight:
+                    asked = (
+                        self.permissions if len(clusters) == 1 else self._declared
+                    )  # the election is in the first
+                    informers.start_soon(partial(tell, name, client, asked, self._caches, clock=self._clock))
             async with others.running(self._shutdown):
                 await self._run_controllers(clusters, task_status)
             informers.cancel_scope.cancel()

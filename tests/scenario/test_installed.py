@@ -77,6 +77,19 @@ async def test_the_account_may_do_nothing_else() -> None:
             await account.resource(WEBSITES).delete(KEY)
 
 
+async def test_the_preflight_finds_nothing_missing_until_the_role_is_gone_and_then_says_what() -> None:
+    async with installed() as (cluster, account):
+        manager = Manager(controller(), clock=cluster.clock)
+        assert (await manager.preflight(account)).missing == ()
+        await without(cluster, "websites/status")
+        complaint = (await manager.preflight(account)).complaint()
+        assert complaint.splitlines()[1:-1] == [
+            "  get, patch, update on websites/status.example.dev everywhere"
+        ]
+        await cluster.client.resource(ROLES).delete("website")
+        assert (await manager.preflight(account)).missing == manager.permissions
+
+
 async def test_a_permission_that_is_taken_away_is_missed_by_name_and_the_rest_goes_on() -> None:
     async with installed() as (cluster, account):
         await without(cluster, "websites/status")

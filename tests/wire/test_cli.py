@@ -161,9 +161,11 @@ def test_an_embedded_apiserver_comes_with_its_kubeconfig(website: Path) -> None:
     assert is_soon(took, 1)
 
 
-def test_a_namespace_restricts_what_is_watched(website: Path) -> None:
-    with started("run", website, "--embedded", "--namespace", "kube-system") as process:
+def test_a_namespace_restricts_what_is_watched_and_what_the_preflight_asks_for(website: Path) -> None:
+    with started("run", website, "--embedded", "--namespace", "kube-system", "--preflight") as process:
         url = line_with(process, "apiserver:").split()[1]
+        assert line_with(process, "configmaps").split("  ")[-1] == "list, watch"
+        assert line_with(process, "configmaps").startswith("configmaps  in kube-system  0 ")
         line_with(process, "running see against")
         create(url, "out")
         create(url, "in", "kube-system")

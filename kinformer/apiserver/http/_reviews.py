@@ -50,6 +50,8 @@ async def answer(target: Target, content: Mapping[str, Any], caller: Caller, gua
     spec = content.get("spec") or {}
     if not isinstance(spec, dict):
         raise bad_request(f"{served.kind}: spec must be an object")
+    if served.group == _AUTHORIZATION and (metadata := _beside_fields(content.get("metadata"), served)):
+        raise _invalid(served, FieldProblem.invalid("metadata", metadata, "must be empty"))
     status: Mapping[str, Any]
     match served.kind:
         case "SelfSubjectReview":
@@ -76,6 +78,14 @@ async def answer(target: Target, content: Mapping[str, Any], caller: Caller, gua
         "spec": spec,
         "status": status,
     }
+
+
+def _beside_fields(metadata: Any, served: Served) -> Mapping[str, Any]:
+    """What a review may not say of itself: anything, except that a local one names its namespace."""
+    if metadata is not None and not isinstance(metadata, dict):
+        raise bad_request(f"{served.kind}: metadata must be an object")
+    allowed = {"managedFields", *(("namespace",) if served.namespaced else ())}
+    return {key: value for key, value in (metadata or {}).items() if value and key not in allowed}
 
 
 def _access_status(access: Access, caller: Caller) -> Mapping[str, Any]:

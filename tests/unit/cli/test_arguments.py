@@ -29,6 +29,7 @@ from kinformer.cli._complaint import Complaint
             RunCommand(Path("website.py"), kubeconfig="k", context="c", namespace="shop"),
         ),
         ("run website.py --address :8080", RunCommand(Path("website.py"), address=":8080")),
+        ("run website.py --preflight", RunCommand(Path("website.py"), preflight=True)),
         ("manifests website.py", ManifestsCommand(Path("website.py"))),
         (
             "manifests website.py:c --name web --namespace shop --image i:1",

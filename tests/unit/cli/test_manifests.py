@@ -88,7 +88,14 @@ def test_a_single_controller_gives_its_name_and_probes_at_a_port_that_it_is_told
     objects = printed(capsys, ManifestsCommand(file_of(tmp_path, f"c = {WEBSITE}")))
     assert {obj["metadata"]["name"] for obj in objects} == {"website"}
     container = container_of(objects)
-    assert container["command"] == ["kinformer", "run", "/app/operator.py", "--address", ":8080"]
+    assert container["command"] == [
+        "kinformer",
+        "run",
+        "/app/operator.py",
+        "--preflight",
+        "--address",
+        ":8080",
+    ]
     assert container["ports"] == [{"name": "http", "containerPort": 8080}]
     assert container["image"] == "website:latest"
     spec = deployment_of(objects)["spec"]
@@ -116,6 +123,14 @@ def test_a_manager_without_an_address_has_no_probes_and_hears_of_it(
     container = container_of([*yaml.safe_load_all(text)])
     assert not {"ports", "livenessProbe", "readinessProbe"} & container.keys()
     assert "--address" not in container["command"]
+
+
+def test_a_manager_with_clients_of_its_own_is_asked_for_no_preflight(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = f"from kinformer import Client\nm = Manager({WEBSITE}, clients=Client('http://x'), address=':1')"
+    objects = printed(capsys, ManifestsCommand(file_of(tmp_path, text)))
+    assert container_of(objects)["command"] == ["kinformer", "run", "/app/operator.py"]
 
 
 @pytest.mark.parametrize(

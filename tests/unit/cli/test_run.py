@@ -52,8 +52,8 @@ def test_an_address_is_for_controllers_without_a_manager(tmp_path: Path) -> None
         ),
         (
             "m = Manager(Controller('c', reconcile).watches(PODS), clients=Client('http://localhost'))",
-            {"context": "x", "namespace": "web"},
-            "has clients of its own, so --context, --namespace cannot be heeded",
+            {"context": "x", "namespace": "web", "preflight": "yes"},
+            "has clients of its own, so --context, --namespace, --preflight cannot be heeded",
         ),
     ],
 )
@@ -63,5 +63,12 @@ def test_what_cannot_be_run_as_asked_is_a_complaint(
     file = tmp_path / "website.py"
     file.write_text(HEAD + text)
     with pytest.raises(Complaint) as raised:
-        run(RunCommand(file, context=options.get("context", ""), namespace=options.get("namespace", "")))
+        run(
+            RunCommand(
+                file,
+                context=options.get("context", ""),
+                namespace=options.get("namespace", ""),
+                preflight="preflight" in options,
+            )
+        )
     assert complaint in str(raised.value)
