@@ -71,6 +71,28 @@ async def test_nothing_is_adopted_for_an_owner_that_is_going_which_the_cache_doe
         assert await stage.owned() == []
 
 
+async def test_no_other_pod_of_its_name_is_adopted_which_the_cache_does_not_know() -> None:
+    async with scene(orphan("a")) as stage:
+
+        async def silent(path: str) -> None:
+            if path.endswith("/pods"):
+                await anyio.sleep_forever()
+
+        answers = list[int]()
+
+        async def note(request: httpx.Request, send: Send) -> httpx.Response:
+            answer = await send(request)
+            if request.url.path.endswith("/pods/a"):
+                answers.append(answer.status_code)
+            return answer
+
+        stage.line.watched, stage.line.before = silent, note
+        await stage.pods.delete("default/a")
+        await stage.cluster.create(orphan("a", app="db"), replica_set(1))
+        await stage.cluster.advance(1)
+        assert set(answers) == {409}
+
+
 async def test_a_pod_that_gets_another_label_is_released_and_replaced() -> None:
     async with scene(replica_set(2)) as stage:
         await stage.until(2)
