@@ -53,6 +53,11 @@ class ResourceReader(Generic[T]):
         return self._target.objects
 
     @property
+    def namespace(self) -> str:
+        """The namespace of ``where``; ``""`` where none is given, and ``list`` and ``watch`` are about all."""
+        return self._target.filters.namespace
+
+    @property
     def model(self) -> type[T]:
         """The type that objects are decoded into."""
         return self._model

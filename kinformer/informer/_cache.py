@@ -10,6 +10,7 @@ from typing import Any, Final, Literal
 import anyio
 from anyio.abc import TaskGroup, TaskStatus
 
+from kinformer.client import ResourceReader
 from kinformer.clock import Clock
 from kinformer.errors import ClosedError
 from kinformer.hooks import Hooks, guarded
@@ -76,7 +77,6 @@ class Cache:
             listeners=self._listeners.values(),
             queue=queue,
             indexers=dict(indexers),
-            admit=Admission(self.name, prune=prune, transform=transform, hooks=self.hooks, pack=pack),
             resync=partial(_show_again, self._plan, pumps, self.clock),
             check_snapshots=check_snapshots,
             definitions=definitions,
@@ -84,8 +84,15 @@ class Cache:
             random=random,
             hooks=self.hooks,
         )
+        make_admission = partial(
+            Admission, self.name, prune=prune, transform=transform, hooks=self.hooks, pack=pack
+        )
         self._feeds: Final = {
-            namespace: make_feed(each, name=self.name if len(sources) == 1 else f"{self.name} in {namespace}")
+            namespace: make_feed(
+                each,
+                name=self.name if len(sources) == 1 else f"{self.name} in {namespace}",
+                admit=make_admission(namespace=namespace),
+            )
             for namespace, each in sources.items()
         }
         pumps += (feed.pump for feed in self._feeds.values())
@@ -281,6 +288,12 @@ def _by_namespace(source: Source | Mapping[str, Source]) -> Mapping[str, Source]
         )
     if not (resource := resources.pop()).namespaced:
         raise ValueError(f"{resource} is cluster-scoped: give its source alone, without namespaces")
+    for namespace, each in source.items():
+        if isinstance(each, ResourceReader) and each.namespace != namespace:
+            raise ValueError(
+                f"the source of namespace {namespace!r} reads {repr(each.namespace) if each.namespace else 'all'}: "
+                f"give source.where(namespace={namespace!r})"
+            )
     return source
 
 

@@ -16,8 +16,8 @@ from kinformer.errors import ClosedError
 from kinformer.hooks import Hooks
 from kinformer.informer._cache import Cache
 from kinformer.informer._informer import SharedInformer
-from kinformer.informer._options import CacheOptions
-from kinformer.meta import FieldSelector, LabelSelector, Object, Resource
+from kinformer.informer._options import CacheOptions, completed
+from kinformer.meta import FieldSelector, LabelSelector, Object, Resource, check_model
 from kinformer.reflector import Source
 from kinformer.tasks import open_task_group
 
@@ -163,16 +163,18 @@ class InformerFactory:
             options: What the cache is like; see ``SharedInformer``.
 
         Raises:
-            TypeError: ``namespaces`` is one text instead of a collection, or holds something that is no text.
+            TypeError: ``namespaces`` is one text instead of a collection, or holds something that is no text; the model
+                is none, or what should be a plain function.
             ValueError: The same is held already with other options; a selector is none; a namespace is empty, or is
                 named for a cluster-scoped resource.
             ClosedError: The factory has ended.
         """
         names = _names(resource, namespaces)
+        check_model(model)
         label_selector = LabelSelector.parse(labels) if isinstance(labels, str) else labels
         field_selector = FieldSelector.parse(fields) if isinstance(fields, str) else fields
         key = _Key(resource, names, str(label_selector or ""), str(field_selector or ""))
-        return self._hold(key, model, options)
+        return self._hold(key, model, completed(options))
 
     async def wait_synced(self) -> None:
         """Wait until every informer that is held now has synced, or has been let go.
@@ -215,10 +217,10 @@ class InformerFactory:
         held = self._held.get(key) or _Held(self._make(key, options), options)
         if held.options != options:
             raise ValueError(
-                f"an informer of {key.resource} is held with {_named(held.options)}, which differ from "
-                f"{_named(options)}: use the same, or a factory of your own"
+                f"an informer of {key.resource} is held with {_difference(held.options, options)}: ask for the same, or "
+                "make a factory of your own"
             )
-        view = held.enter(model)  # before anything is held: a model that has no hash is refused here
+        view = held.enter(model)
         try:
             if key not in self._held:
                 self._held[key] = held
@@ -271,5 +273,9 @@ def _names(resource: Resource, namespaces: Collection[str]) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _named(options: Mapping[str, object]) -> str:
-    return ", ".join(f"{name}={value!r}" for name, value in options.items()) or "no options"
+def _difference(held: Mapping[str, object], wanted: Mapping[str, object]) -> str:
+    names = [name for name in held if held[name] != wanted[name]]
+    return " and ".join(
+        ", ".join(f"{name}={options[name]!r}" for name in names) + how
+        for options, how in ((held, ""), (wanted, " is asked for"))
+    )

@@ -1,10 +1,10 @@
 """Filter: what a filtering handler is told, in place of what happened."""
 
-import inspect
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
 from kinformer.informer._notifications import Added, Deleted, Notification, Updated
+from kinformer.informer._plain import refuse_async, refuse_awaitable
 from kinformer.meta import ObjectKey
 
 __all__ = ["Filter"]
@@ -28,10 +28,7 @@ class Filter(Generic[T]):
     """
 
     def __init__(self, when: Callable[[T], bool]) -> None:
-        if not callable(when):
-            raise TypeError(f"when={when!r} must be a function that gives True or False")
-        if any(map(inspect.iscoroutinefunction, (when, type(when).__call__))):
-            raise TypeError(f"when={when!r} must be a plain function: it is called between two awaits")
+        refuse_async("when", when, "True or False")
         self._when = when
         self._told: set[ObjectKey] = set()
 
@@ -58,12 +55,7 @@ class Filter(Generic[T]):
     ) -> Notification[T] | None:
         passes: object = self._when(new)
         passed = key in self._told
-        if inspect.isawaitable(passes):
-            if inspect.iscoroutine(passes):
-                passes.close()
-            raise TypeError(
-                f"when={self._when!r} gave something to await, which nobody does: give True or False"
-            )
+        refuse_awaitable("when", self._when, passes, "True or False")
         if passes and passed:
             return notification
         if passes:

@@ -57,8 +57,9 @@ class SharedInformer(Generic[T]):
         hooks: Who hears of what happens.
 
     Raises:
-        ValueError: There is no such queue, the period is negative, or an index name is taken; or the sources by
-            namespace are none, or not of one resource.
+        ValueError: There is no such queue, the period is no number of seconds, or an index name is taken; or the
+            sources by namespace are none, not of one resource, or not narrowed down to their namespaces.
+        TypeError: The model is none, or what should be a plain function.
         ImportError: It is to be compact, and zstandard is not installed.
     """
 
@@ -121,8 +122,11 @@ class SharedInformer(Generic[T]):
 
     @property
     def is_synced(self) -> bool:
-        """Whether a complete list is in the store and in the handlers' buffers; once true it stays so."""
-        return self._cache.is_synced
+        """Whether a complete list is in the store and in the handlers' buffers; once true it stays so.
+
+        Of an informer that came from a factory, until its last holder has let go.
+        """
+        return not self._is_released and self._cache.is_synced
 
     @property
     def is_closed(self) -> bool:
@@ -166,6 +170,7 @@ class SharedInformer(Generic[T]):
         Raises:
             ClosedError: The informer ended before that.
         """
+        self._refuse_released()
         await self._cache.wait_synced()
 
     async def wait_for(
@@ -187,6 +192,7 @@ class SharedInformer(Generic[T]):
             ClosedError: The informer ended before that.
             TimeoutError: The time ran out.
         """
+        self._refuse_released()
         await self._cache.wait_for(version, namespace=namespace, timeout=timeout)
 
     def add_indexers(self, indexers: Mapping[str, Indexer]) -> None:
@@ -271,6 +277,10 @@ class SharedInformer(Generic[T]):
         if self._is_shared:
             raise RuntimeError(f"informer {self.name} belongs to a factory: run that instead")
         await self._cache.run(task_status=task_status)
+
+    def _refuse_released(self) -> None:
+        if self._is_released:
+            raise ClosedError(f"informer {self.name} has been let go: wait while you hold it")
 
     def _release(self) -> None:
         """End this view, with its handlers; other views of the cache go on."""

@@ -2,15 +2,15 @@
 
 from collections.abc import Iterable, Mapping
 from random import Random
-from typing import Literal, TypedDict
+from typing import Final, Literal, TypedDict
 
 from kinformer.clock import Clock
 from kinformer.hooks import Hooks
-from kinformer.informer._admission import Prune, Transform
+from kinformer.informer._admission import MANAGED_FIELDS, Prune, Transform
 from kinformer.reflector import Source
 from kinformer.store import Indexer
 
-__all__ = ["CacheOptions", "InformerOptions"]
+__all__ = ["CacheOptions", "InformerOptions", "completed"]
 
 
 class CacheOptions(TypedDict, total=False):
@@ -23,6 +23,21 @@ class CacheOptions(TypedDict, total=False):
     resync: float
     compact: bool
     check_snapshots: bool
+
+
+_DEFAULTS: Final[CacheOptions] = {
+    "queue": "delta",
+    "prune": MANAGED_FIELDS,
+    "transform": None,
+    "resync": 0.0,
+    "compact": False,
+    "check_snapshots": False,
+}
+
+
+def completed(options: CacheOptions) -> CacheOptions:
+    """The same options with those that were left out, so that they can be compared; indexers as a dict."""
+    return _DEFAULTS | options | {"indexers": dict(options.get("indexers", ()))}
 
 
 class InformerOptions(CacheOptions, total=False):

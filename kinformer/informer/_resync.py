@@ -5,6 +5,7 @@ at each tick those are due whose own period has passed.
 """
 
 import logging
+import math
 from collections.abc import Hashable
 from typing import Final, Generic, TypeVar
 
@@ -27,7 +28,7 @@ class ResyncPlan(Generic[K]):
         period: The informer's own period in seconds, and the default of its handlers; 0 switches resync off.
 
     Raises:
-        ValueError: A period is negative.
+        ValueError: A period is negative, infinite or not a number.
     """
 
     def __init__(self, period: float) -> None:
@@ -46,7 +47,7 @@ class ResyncPlan(Generic[K]):
         """Add a handler; ``None`` is the informer's period, 0 is never.
 
         Raises:
-            ValueError: The period is negative.
+            ValueError: The period is negative, infinite or not a number.
         """
         wanted = self._default if period is None else self._at_least_minimum(period)
         if wanted and not self._check:
@@ -86,8 +87,8 @@ class ResyncPlan(Generic[K]):
 
     @staticmethod
     def _at_least_minimum(period: float) -> float:
-        if period < 0:
-            raise ValueError(f"a resync period of {period} s is negative: use 0 for none")
+        if not 0 <= period < math.inf:
+            raise ValueError(f"resync={period} must be a number of seconds, or 0 for none")
         if 0 < period < _MINIMUM:
             _log.warning("the resync period of %s s is raised to %s s", period, _MINIMUM)
             return _MINIMUM

@@ -7,7 +7,7 @@ from kinformer.meta._frozen import FrozenDict, FrozenList
 from kinformer.meta._keys import ObjectKey
 from kinformer.meta._labels import LabelOperator, LabelRequirement, LabelSelector
 from kinformer.meta._metadata import ObjectMeta, OwnerReference, WireMetadata, decode_metadata
-from kinformer.meta._objects import Object, Pack, Packing, Record
+from kinformer.meta._objects import Object, Pack, Packing, Record, check_model
 from kinformer.meta._openapi_models import OpenApiModel, openapi_content
 from kinformer.meta._prune import prune_managed_fields
 from kinformer.meta._resources import Resource
@@ -40,6 +40,7 @@ __all__ = [
     "Resource",
     "WatchEvent",
     "WireMetadata",
+    "check_model",
     "decode_metadata",
     "is_at_least",
     "openapi_content",

@@ -6,7 +6,7 @@ nothing. A handle (``Object``) is made when somebody asks; the body that it deco
 
 from collections.abc import Callable, Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, Self, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, Self, TypeAlias, TypeVar, get_origin
 
 import msgspec
 
@@ -17,7 +17,7 @@ from kinformer.meta._metadata import ObjectMeta, decode_metadata
 from kinformer.meta._openapi_models import is_openapi_model, openapi_decoder
 from kinformer.meta._resources import Resource
 
-__all__ = ["Object", "Pack", "Packing", "Record"]
+__all__ = ["Object", "Pack", "Packing", "Record", "check_model"]
 
 T = TypeVar("T")
 _MISSING: Final = object()
@@ -253,6 +253,28 @@ class Object:
 
     def __repr__(self) -> str:
         return f"<{self.kind} {self.key} @ {self.metadata.resource_version or 'no version'}>"
+
+
+def check_model(model: object) -> None:
+    """Find out whether objects can be decoded into something, before there is one.
+
+    Raises:
+        TypeError: They cannot; see ``Object.decode``.
+    """
+    if model is Object:
+        return
+    what = (
+        f"model={model!r} must be Object, a msgspec Struct, a dataclass, a TypedDict, a pydantic model, or a model of "
+        "kubernetes-asyncio or the official client"
+    )
+    if (
+        not isinstance(model, type) and get_origin(model) is None
+    ):  # an alias, such as dict[str, int], is no type
+        raise TypeError(what)
+    try:
+        _decoder_of(model)
+    except Exception as error:  # the annotations of a model may raise anything
+        raise TypeError(f"{what}: {error}") from error
 
 
 class _Identity(msgspec.Struct, rename="camel"):

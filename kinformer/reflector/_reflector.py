@@ -1,5 +1,6 @@
 """Reflector: keep a sink equal to a source for as long as it runs. The shell around ``_machine``."""
 
+import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from random import Random
@@ -93,7 +94,7 @@ class Reflector:
             another kind of request (a refused watch-list, a 410 to a LIST) is no failure.
 
     Raises:
-        ValueError: ``resync`` or ``page_size`` is negative.
+        ValueError: ``resync`` is negative, infinite or not a number, or ``page_size`` is negative.
     """
 
     def __init__(
@@ -111,7 +112,7 @@ class Reflector:
         random: Random | None = None,
         hooks: Hooks | None = None,
     ) -> None:
-        if resync < 0:
+        if not 0 <= resync < math.inf:
             raise ValueError(f"resync is {resync} s; give a positive number of seconds, or 0 for never")
         if page_size < 0:
             raise ValueError(f"page_size is {page_size}; give a positive number, or 0 for the default")

@@ -1,6 +1,7 @@
 """The one writer of a store; the informer owns it."""
 
 from collections.abc import Callable, Mapping
+from inspect import iscoroutinefunction
 from typing import Final
 
 from kinformer.meta import ObjectKey, Record
@@ -39,12 +40,14 @@ class StoreWriter:
 
         Raises:
             ValueError: A name is taken.
+            TypeError: What is given is no plain function.
             Exception: What an index function raises, where nobody is told of it instead.
         """
         content = self.store._content
-        for name in indexers:
+        for name, function in indexers.items():
             if name in content.indexes:
                 raise ValueError(f"index {name!r} exists already: choose another name")
+            _refuse(name, function)
         content.add_indexers(indexers)
 
     def put(self, record: Record) -> Record | None:
@@ -100,3 +103,10 @@ class StoreWriter:
                 had, so that what is known of it stays.
         """
         return Relist(self.store, replacement, admit)
+
+
+def _refuse(name: str, function: object) -> None:
+    if not callable(function) or iscoroutinefunction(function):
+        raise TypeError(
+            f"index {name!r}: {function!r} must be a plain function that gives the values of a record"
+        )

@@ -98,7 +98,7 @@ class FactoryMachine(RuleBasedStateMachine):
             with pytest.raises(ClosedError):
                 block.__enter__()
         elif same and same[0].resync != resync:
-            with pytest.raises(ValueError, match="differ from"):
+            with pytest.raises(ValueError, match="ask for the same"):
                 block.__enter__()
         else:
             before = len(self.client.sources)

@@ -195,3 +195,4 @@ async def test_lists_may_be_packed_as_they_arrive(script: Any) -> None:
 async def test_a_resource_client_shows_what_it_is_about(script: Any) -> None:
     shown = repr(maps(client(script)).where(namespace="a", labels="b=c"))
     assert shown == "<client of configmaps namespace=a labels=b=c>"
+    assert [maps(client(script)).where(namespace=name).namespace for name in ("a", "")] == ["a", ""]

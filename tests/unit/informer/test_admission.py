@@ -79,6 +79,59 @@ def test_an_object_whose_pruning_leaves_no_bytes_is_quarantined(left: Any) -> No
     assert admit(record(), prune=lambda _: left) == (None, ["default/a"])
 
 
+@pytest.mark.parametrize(
+    "left",
+    [
+        pytest.param(b"\x00junk", id="junk"),
+        pytest.param(b"[]", id="no object"),
+        pytest.param(b'{"metadata":{"name":"b","namespace":"default"}}', id="another object"),
+    ],
+)
+def test_an_object_of_which_pruning_leaves_another_thing_is_quarantined(left: bytes) -> None:
+    assert admit(record(), prune=lambda _: left) == (None, ["default/a"])
+
+
+def test_metadata_is_read_again_from_what_a_prune_of_the_users_has_left() -> None:
+    content = {"metadata": {"name": "a", "namespace": "default", "uid": "u", "resourceVersion": "1"}}
+    labelled = {"metadata": content["metadata"] | {"labels": {"a": "b"}}}
+    found = Record.decode(msgspec.json.encode(labelled), PODS)
+    kept, _ = admit(found, prune=lambda _: msgspec.json.encode(content))
+    assert kept == Record.decode(msgspec.json.encode(content), PODS)
+
+
+async def later(content: Any) -> Any:
+    return content
+
+
+class Later:
+    """Gives something to await, which cannot be seen before."""
+
+    def __call__(self, content: Any) -> Any:
+        return later(content)
+
+
+@pytest.mark.parametrize("given", [later, "x", 7])
+@pytest.mark.parametrize("option", ["prune", "transform"])
+def test_what_is_no_plain_function_is_refused_at_once(option: str, given: Any) -> None:
+    options: dict[str, Any] = {"prune": None, "transform": None} | {option: given}
+    with pytest.raises(TypeError, match=f"{option}=.* must be a (plain )?function"):
+        Admission("pods", hooks=Quarantine(), **options)
+
+
+@pytest.mark.parametrize("option", ["prune", "transform"])
+def test_what_gives_something_to_await_is_quarantined_and_leaves_nothing_unawaited(option: str) -> None:
+    options: dict[str, Any] = {option: Later()}
+    assert admit(record(), **options) == (None, ["default/a"])
+
+
+def test_an_object_of_another_namespace_is_quarantined() -> None:
+    hooks = Quarantine()
+    options: dict[str, Any] = {"prune": None, "transform": None, "hooks": hooks}
+    assert Admission("pods", namespace="default", **options)(record()) == record()
+    assert Admission("pods", namespace="other", **options)(record()) is None
+    assert hooks.keys == ["default/a"]
+
+
 def test_a_transform_that_changes_the_identity_is_an_error() -> None:
     def rename(content: dict[str, Any]) -> None:
         content["metadata"]["name"] = "other"

@@ -1,5 +1,6 @@
 """Informers that are shared, counted and run together."""
 
+import inspect
 from collections.abc import Iterable
 from contextlib import ExitStack
 from typing import Any
@@ -8,8 +9,10 @@ import anyio
 import pytest
 
 from kinformer.errors import ClosedError
-from kinformer.informer import InformerFactory
-from kinformer.meta import LabelSelector, Object, Resource
+from kinformer.informer import MANAGED_FIELDS, CacheOptions, InformerFactory
+from kinformer.informer._cache import Cache
+from kinformer.informer._options import completed
+from kinformer.meta import LabelSelector, Object, Record, Resource
 from kinformer.testing import HOLD, FakeClock, ScriptedSource, WatchAnswer, bookmark, settle
 
 PODS = Resource.builtin("Pod")
@@ -121,10 +124,52 @@ def test_the_same_with_other_options_is_refused() -> None:
     bench = Bench()
     with (
         bench.factory.acquire(PODS, resync=10),
-        pytest.raises(ValueError, match=r"pods is held with resync=10, which differ from no options"),
+        pytest.raises(
+            ValueError, match=r"pods is held with resync=10 and resync=0.0 is asked for: ask for the same"
+        ),
         bench.factory.acquire(PODS),
     ):
         pass
+
+
+def test_options_are_compared_with_what_is_meant_where_they_are_left_out() -> None:
+    def by_name(found: Record) -> list[str]:
+        return [found.key.name]
+
+    bench = Bench()
+    same: list[CacheOptions] = [
+        {},
+        {"queue": "delta", "resync": 0, "compact": False, "check_snapshots": False, "indexers": ()},
+        {"prune": MANAGED_FIELDS, "transform": None, "indexers": {}},
+    ]
+    with ExitStack() as stack:
+        assert len({stack.enter_context(bench.factory.acquire(PODS, **options)) for options in same}) == 1
+    with (
+        bench.factory.acquire(PODS, indexers={"name": by_name}) as first,
+        bench.factory.acquire(PODS, indexers=iter([("name", by_name)])) as second,
+    ):
+        assert first is second
+
+
+def test_what_is_left_out_is_what_an_informer_takes_it_for() -> None:
+    meant = completed({})
+    taken = inspect.signature(Cache.__init__).parameters
+    assert meant == {name: taken[name].default for name in CacheOptions.__annotations__} | {"indexers": {}}
+
+
+async def test_what_was_let_go_is_synced_no_more() -> None:
+    bench = Bench()
+    async with anyio.create_task_group() as tasks:
+        await tasks.start(bench.factory.run)
+        with bench.factory.acquire(PODS) as pods, bench.factory.acquire(PODS, dict) as dicts:
+            await pods.wait_synced()
+            assert (pods.is_synced, dicts.is_synced) == (True, True)
+        assert (pods.is_synced, dicts.is_synced) == (False, False)
+        with pytest.raises(ClosedError, match="let go: wait while you hold it"):
+            await pods.wait_synced()
+        with pytest.raises(ClosedError, match="let go"):
+            await pods.wait_for("1")
+        tasks.cancel_scope.cancel()
 
 
 async def test_one_that_cannot_be_given_is_not_held_either() -> None:
@@ -132,13 +177,16 @@ async def test_one_that_cannot_be_given_is_not_held_either() -> None:
     no_model: Any = []
     async with anyio.create_task_group() as tasks:
         await tasks.start(bench.factory.run)
-        with pytest.raises(TypeError, match="unhashable"), bench.factory.acquire(PODS, no_model):
+        with (
+            pytest.raises(TypeError, match=r"model=.* must be Object, a msgspec Struct"),
+            bench.factory.acquire(PODS, no_model),
+        ):
             pass
         await settle()
-        assert bench.pending == [0]
+        assert bench.pending == []
         with bench.factory.acquire(PODS, resync=10):  # nor are its options remembered
             await settle()
-            assert bench.pending == [0, 1]
+            assert bench.pending == [1]
         tasks.cancel_scope.cancel()
 
 

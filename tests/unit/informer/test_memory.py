@@ -28,7 +28,8 @@ class Fleet:
 
     resource = PODS
 
-    def __init__(self) -> None:
+    def __init__(self, namespace: str = "default") -> None:
+        self.namespace = namespace
         self.made: list[weakref.ref[Traced]] = []
         self.lists = 0
         self.expired = anyio.Event()
@@ -39,7 +40,7 @@ class Fleet:
         return sum(made() is not None for made in self.made)
 
     def make(self, number: int) -> WatchEvent:
-        record = pod(f"{number}", 1 if number % 10 else self.lists).record
+        record = pod(f"{number}", 1 if number % 10 else self.lists, namespace=self.namespace).record
         traced = Traced(record.resource, record.key, record.metadata, record.raw + b" ")
         self.made.append(weakref.ref(traced))
         return WatchEvent(EventType.ADDED, traced, record.metadata.resource_version)
@@ -122,8 +123,8 @@ class Fleets:
     def resource(self, resource: Resource, /) -> "Fleets":
         return self
 
-    def where(self, **filters: str | None) -> Fleet:
-        self.made.append(Fleet())
+    def where(self, *, namespace: str | None = None, **filters: str | None) -> Fleet:
+        self.made.append(Fleet(namespace or "default"))
         return self.made[-1]
 
 

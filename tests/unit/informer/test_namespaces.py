@@ -8,6 +8,7 @@ import anyio
 import msgspec
 import pytest
 
+from kinformer.client import Client
 from kinformer.errors import ClosedError, ForbiddenError, NotSyncedError
 from kinformer.informer import Added, Handlers, Notification, SharedInformer
 from kinformer.meta import Object, ObjectKey, Resource
@@ -23,7 +24,7 @@ from kinformer.testing import (
     modified,
     settle,
 )
-from tests.unit.informer.stage import EXPIRED, PODS, Log, pod, shown, snapshot
+from tests.unit.informer.stage import EXPIRED, PODS, Log, Quarantine, pod, shown, snapshot
 
 FORBIDDEN = ForbiddenError(403, "Forbidden", "pods is forbidden")
 QUEUES = pytest.mark.parametrize("queue", ["delta", "in-order"])
@@ -362,6 +363,36 @@ def test_sources_by_namespace_must_make_sense() -> None:
     nodes = ScriptedSource(Resource.builtin("Node"), clock=FakeClock())
     with pytest.raises(ValueError, match="nodes is cluster-scoped: give its source alone"):
         SharedInformer({"a": nodes, "b": nodes})
+
+
+async def test_a_client_that_is_not_narrowed_down_to_its_namespace_is_refused() -> None:
+    async with Client("http://127.0.0.1:1") as client:
+        pods = client.resource(PODS)
+        with pytest.raises(
+            ValueError, match=r"of namespace 'a' reads all: give source.where\(namespace='a'\)"
+        ):
+            SharedInformer({"a": pods, "b": pods.where(namespace="b")})
+        with pytest.raises(ValueError, match="of namespace 'b' reads 'a'"):
+            SharedInformer({name: pods.where(namespace="a") for name in "ab"})
+        SharedInformer({name: pods.where(namespace=name) for name in "ab"})
+
+
+async def test_an_object_of_another_namespace_is_quarantined() -> None:
+    hooks = Quarantine()
+    strays = [added(of("b", "z", 11)), modified(of("b", "z", 12)), deleted(of("b", "z", 13))]
+    bench = Bench(
+        a=[[*snapshot(9, of("a", "x", 1), of("b", "y", 2)), strays, HOLD]],
+        b=[holding(9, of("b", "y", 2))],
+        hooks=hooks,
+    )
+    bench.informer.add_handler(bench.log)
+    async with anyio.create_task_group() as tasks:
+        await tasks.start(bench.informer.run)
+        await settle()
+        assert bench.content == {"a/x(1)", "b/y(2)"}
+        assert sorted(bench.log.take()) == ["add x(1) initially", "add y(2) initially"]
+        bench.informer.close()
+    assert sorted(hooks.keys) == ["b/y", "b/z", "b/z", "b/z"]
 
 
 async def test_one_namespace_by_name_is_as_good_as_none() -> None:

@@ -1,6 +1,7 @@
 """The arithmetic of resync periods: client-go's, down to the second."""
 
 import logging
+import math
 
 import pytest
 
@@ -59,8 +60,9 @@ def test_a_removed_handler_is_not_due() -> None:
     assert not plan.due(100)
 
 
-def test_a_negative_period_is_refused() -> None:
-    with pytest.raises(ValueError, match="negative"):
-        ResyncPlan(-1)
-    with pytest.raises(ValueError, match="negative"):
-        ResyncPlan[str](10).add("a", -1, 0)
+@pytest.mark.parametrize("period", [-1, math.nan, math.inf])
+def test_a_period_that_never_comes_is_refused(period: float) -> None:
+    with pytest.raises(ValueError, match=f"resync={period} must be a number of seconds, or 0"):
+        ResyncPlan(period)
+    with pytest.raises(ValueError, match=f"resync={period} must be a number of seconds, or 0"):
+        ResyncPlan[str](10).add("a", period, 0)

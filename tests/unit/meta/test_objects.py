@@ -6,9 +6,10 @@ from typing import Any, TypedDict
 import msgspec
 import pydantic
 import pytest
+from kubernetes_asyncio.client import V1Pod
 
 from kinformer.errors import DecodeError
-from kinformer.meta import Object, ObjectKey, ObjectMeta, Record, Resource
+from kinformer.meta import Object, ObjectKey, ObjectMeta, Record, Resource, check_model
 
 PODS = Resource.builtin("Pod")
 CONTENT: dict[str, Any] = {
@@ -139,6 +140,25 @@ def test_whatever_the_code_of_a_model_raises_is_an_object_that_does_not_fit(mode
 def test_a_type_that_nothing_decodes_into_is_no_fault_of_the_object() -> None:
     with pytest.raises(TypeError, match="unhashable"):
         pod().decode([])  # type: ignore[call-overload, arg-type, unused-ignore]
+
+
+@pytest.mark.parametrize("model", [[], None, "Pod", PodStruct("Pod", Spec(1)), lambda raw: raw], ids=str)
+def test_what_is_no_model_is_told_before_there_is_an_object(model: Any) -> None:
+    with pytest.raises(TypeError, match="must be Object, a msgspec Struct, a dataclass"):
+        check_model(model)
+
+
+def test_a_model_whose_annotations_make_no_sense_is_told_with_the_reason() -> None:
+    class Odd(msgspec.Struct):
+        spec: "Missing"  # type: ignore[name-defined]  # noqa: F821 -- that is the point
+
+    with pytest.raises(TypeError, match=r"Odd'> must be Object, .*: name 'Missing' is not defined"):
+        check_model(Odd)
+
+
+@pytest.mark.parametrize("model", [Object, PodStruct, PodDataclass, PodDict, PodModel, V1Pod, dict[str, Any]])
+def test_every_model_passes(model: Any) -> None:
+    check_model(model)
 
 
 def test_a_handle_is_no_mapping() -> None:

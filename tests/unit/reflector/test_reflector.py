@@ -1,5 +1,6 @@
 """The reflector as a task: its start, its end, its timers, and what it tells."""
 
+import math
 from collections.abc import Collection, Iterator, Sequence
 from itertools import repeat
 
@@ -128,9 +129,15 @@ async def test_running_it_twice_at_once_is_a_mistake() -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "message"), [({"resync": -1.0}, "resync"), ({"page_size": -1}, "page_size")]
+    ("options", "message"),
+    [
+        ({"resync": -1.0}, "resync"),
+        ({"resync": math.nan}, "resync"),
+        ({"resync": math.inf}, "resync"),
+        ({"page_size": -1}, "page_size"),
+    ],
 )
-def test_negative_numbers_are_refused(options: dict[str, int], message: str) -> None:
+def test_numbers_that_are_of_no_use_are_refused(options: dict[str, int], message: str) -> None:
     source = ScriptedSource(PODS, clock=FakeClock())
     with pytest.raises(ValueError, match=message):
         Reflector(source, Story(), **options)  # type: ignore[arg-type] # one of the two

@@ -1,5 +1,7 @@
 """The one who writes."""
 
+from typing import Any
+
 import pytest
 
 from kinformer.meta import Record
@@ -94,6 +96,20 @@ def test_a_name_that_is_taken_adds_no_index_at_all() -> None:
     with pytest.raises(ValueError, match="index 'app' exists already"):
         writer.add_indexers({"other": by_app, "app": by_app})
     assert writer.store.index_names == ("app",)
+
+
+async def by_awaiting(found: Record) -> list[str]:
+    return []
+
+
+@pytest.mark.parametrize("function", ["spec.nodeName", None, by_awaiting])
+def test_what_is_no_plain_function_is_no_index(function: Any) -> None:
+    with pytest.raises(TypeError, match=r"index 'node': .* must be a plain function"):
+        StoreWriter({"node": function})
+    writer = StoreWriter()
+    with pytest.raises(TypeError, match="index 'node'"):
+        writer.add_indexers({"other": by_app, "node": function})
+    assert writer.store.index_names == ()
 
 
 def test_an_empty_version_leaves_the_version_as_it_is() -> None:
