@@ -56,6 +56,7 @@ DRIVEN = {
     "test_history": ["controller._history.History"],
     "test_idle_connections": ["client._stream._idle.IdleConnections"],
     "test_ingest": ["informer._admission.Admission", "informer._ingest.Ingest"],
+    "test_last_failures": ["observe._failures.Failures"],
     "test_limits": [
         "workqueue._limits.ExponentialLimiter",
         "workqueue._limits.FastSlow",
@@ -97,6 +98,7 @@ DRIVEN = {
     ],
     "test_stored": ["apiserver.cacher._stored.StoredObject"],
     "test_tally": ["observe._histogram.Histogram", "observe._tally.Tally"],
+    "test_trends": ["observe._trends.Trends"],
     "test_turns": ["client._rate_limit.Bucket"],
     "test_views": ["apiserver.cacher._views.Views"],
     "test_warnings": ["client._warnings.Warnings"],

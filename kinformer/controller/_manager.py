@@ -28,7 +28,7 @@ from kinformer.controller._worker import Item
 from kinformer.hooks import Hooks, together
 from kinformer.informer import InformerFactory
 from kinformer.meta import Resource
-from kinformer.observe import Address, Metrics, Observation, Phase, Report
+from kinformer.observe import Address, Load, Metrics, Observation, Phase, Report
 from kinformer.system_clock import SystemClock
 from kinformer.tasks import open_task_group
 from kinformer.workqueue import Snapshot
@@ -58,7 +58,8 @@ class Manager:
         loop_limit: Seconds for which the event loop may stand still before the log names the reconcile that holds it up
             (``Watchdog``); infinity: nobody watches. On a clock other than the machine's nobody does either.
         address: Where to show how it is doing, as ``":8080"``, ``"127.0.0.1:8080"`` or ``"[::1]:8080"``, over HTTP: at
-            ``/healthz`` and ``/readyz`` for probes, at ``/metrics`` for Prometheus. Port 0 takes a free one, which ``url``
+            ``/healthz`` and ``/readyz`` for probes, ``/metrics`` for Prometheus, ``/debug`` for people,
+            and ``/debug.json``. Port 0 takes a free one, which ``url``
             tells. None: nowhere.
         metrics: What counts for Prometheus, where it is to be in a registry of yours; with an address there are some without.
         preflight: Whether to ask each cluster, while the caches begin to fill, what this may do there; see the method of that
@@ -123,7 +124,9 @@ class Manager:
         self._observation = (
             None
             if address is None
-            else Observation(Address.parse(address), self.report, metrics=metrics, clock=self._clock)
+            else Observation(
+                Address.parse(address), self.report, load=self._load, metrics=metrics, clock=self._clock
+            )
         )
         if metrics is not None:
             metrics.show(self.report)
@@ -164,6 +167,9 @@ class Manager:
     def report(self) -> Report:
         """Everything that it shows of itself, as plain data: caches, queues, leases. Quick, since long lists are cut."""
         return survey(self._phase, self._runners, self.election, self._leadership, clock=self._clock)
+
+    def _load(self) -> Mapping[str, Load]:
+        return {runner.name: Load(runner.gauges.depth, runner.active) for runner in self._runners}
 
     @property
     def url(self) -> str:

@@ -1,4 +1,4 @@
-"""See a manager at work: probes and metrics over HTTP, and the reports that they are made of."""
+"""See a manager at work: probes, metrics and a page over HTTP, and the reports that they are made of."""
 
 from kinformer.observe._metrics import Metrics
 from kinformer.observe._observation import Observation
@@ -13,6 +13,7 @@ from kinformer.observe._report import (
     Trouble,
 )
 from kinformer.observe._server import Address, HttpServer
+from kinformer.observe._trends import Load
 
 __all__ = [
     "Address",
@@ -22,6 +23,7 @@ __all__ = [
     "InformerReport",
     "KeyReport",
     "LeaseReport",
+    "Load",
     "Metrics",
     "Observation",
     "Phase",

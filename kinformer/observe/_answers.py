@@ -41,9 +41,9 @@ def answer_to(question: Question, routes: Routes) -> Answer:
     if question.method not in _METHODS:
         allowed = (("Allow", ", ".join(sorted(_METHODS))),)
         return Answer("only GET and HEAD\n", status=HTTPStatus.METHOD_NOT_ALLOWED, headers=allowed)
-    route = routes.get(question.path.rstrip("/"))
+    route = routes.get(question.path)
     if route is None:
-        paths = "".join(f"{path}\n" for path in routes if path)
+        paths = "".join(f"{path}\n" for path in routes)
         return Answer(f"nothing is here; there are:\n{paths}", status=HTTPStatus.NOT_FOUND)
     try:
         return route()

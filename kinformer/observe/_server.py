@@ -109,7 +109,7 @@ class HttpServer:
             sockets = [listener.extra(SocketAttribute.raw_socket) for listener in listeners]  # noqa: S610 -- no Django
             try:
                 self.url = self._url(sockets[0].getsockname()[1])
-                logger.info("serving %s at %s", ", ".join(filter(None, self._routes)), self.url)
+                logger.info("serving %s at %s", ", ".join(self._routes), self.url)
                 async with anyio.create_task_group() as tasks:
                     for listener in listeners:
                         tasks.start_soon(self._accept, listener, tasks)

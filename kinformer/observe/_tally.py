@@ -99,6 +99,13 @@ class Tally(NoHooks):
         self.hook_failures: Final = Counter[str]()
         """By hook."""
 
+    def codes(self) -> dict[str, int]:
+        """How many requests had which status code, whatever they asked for."""
+        counts = Counter[str]()
+        for (code, _, _), count in self.requests.items():
+            counts[code] += count
+        return dict(counts)
+
     def reconcile_finished(self, event: ReconcileFinished, /) -> None:
         """Count it by its result."""
         self.reconciles[event.controller, event.result] += 1

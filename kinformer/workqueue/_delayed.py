@@ -88,8 +88,8 @@ class Delayed(Generic[K]):
 
     def waiting(self, most: int | None = None) -> list[tuple[K, float, int]]:
         """The keys, or the first so many, each with its moment and its priority, in order of the moments."""
-        live = self._live.values()
-        first = sorted(live, key=_order) if most is None else nsmallest(most, live, key=_order)
+        live = self._live.values()  # which are told apart by their ages, before any key is compared
+        first = sorted(live) if most is None else nsmallest(most, live)
         return [(key, when, priority) for when, _, key, priority in first]
 
     def __contains__(self, key: K) -> bool:
@@ -110,7 +110,3 @@ class Delayed(Generic[K]):
         if len(heap) > 2 * len(live) + _SLACK:
             heap[:] = live.values()
             heapify(heap)
-
-
-def _order(entry: _Entry[K]) -> tuple[float, int]:
-    return entry[:2]

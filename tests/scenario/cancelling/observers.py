@@ -38,7 +38,7 @@ async def servers(sweep: Sweep) -> None:
     """On a socket, with a client; and one that cannot accept."""
 
     async def serve() -> None:
-        server = Observation(Address("127.0.0.1", 0), lambda: REPORT, clock=SystemClock())
+        server = Observation(Address("127.0.0.1", 0), lambda: REPORT, load=dict, clock=SystemClock())
         async with anyio.create_task_group() as tasks:
             await tasks.start(server.run)
             port = int(server.url.rpartition(":")[2])

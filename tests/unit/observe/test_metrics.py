@@ -191,7 +191,9 @@ def test_without_the_extra_a_manager_shows_all_else_and_says_what_to_install(
     monkeypatch.setitem(sys.modules, "prometheus_client", None)
     with pytest.raises(ImportError, match=r"pip install 'kinformer\[metrics\]'"):
         Metrics()
-    observation = Observation(Address("", 0), lambda: Report("running", (), (), ()), clock=FakeClock())
+    observation = Observation(
+        Address("", 0), lambda: Report("running", (), (), ()), load=dict, clock=FakeClock()
+    )
     answer = observation.routes["/metrics"]()
     assert answer.status == 501
     assert "pip install 'kinformer[metrics]'" in str(answer.body)

@@ -8,7 +8,9 @@ REPORT = Report("running", (), (), ())
 
 async def test_how_late_the_loop_is_gets_measured_each_second() -> None:
     clock, metrics = FakeClock(), Metrics()
-    observation = Observation(Address("127.0.0.1", 0), lambda: REPORT, metrics=metrics, clock=clock)
+    observation = Observation(
+        Address("127.0.0.1", 0), lambda: REPORT, load=dict, metrics=metrics, clock=clock
+    )
     async with anyio.create_task_group() as tasks:
         await tasks.start(observation.run)
         await clock.advance(3.5)
@@ -19,9 +21,11 @@ async def test_how_late_the_loop_is_gets_measured_each_second() -> None:
 
 
 async def test_each_path_has_an_answer() -> None:
-    observation = Observation(Address("", 0), lambda: REPORT, clock=FakeClock())
+    observation = Observation(Address("", 0), lambda: REPORT, load=dict, clock=FakeClock())
     assert {path: route().status for path, route in observation.routes.items()} == {
         "/healthz": 200,
         "/readyz": 200,
         "/metrics": 200,
+        "/debug": 200,
+        "/debug.json": 200,
     }
