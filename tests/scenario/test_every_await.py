@@ -20,6 +20,7 @@ from dataclasses import dataclass
 import pytest
 
 from tests.scenario.cancelling import (
+    accounts,
     clients,
     commands,
     connections,
@@ -78,6 +79,7 @@ STAGES = {
             controllers.elections,
             controllers.recorders,
             controllers.operators,
+            controllers.preflights,
         ),
     ),
     "observers": Stage(("observe/",), (observers.conversations, observers.servers)),
@@ -88,6 +90,8 @@ STAGES = {
             server.a_server_that_lives,
             server.reads_without_caches,
             server.watches_that_fail,
+            accounts.a_server_that_asks,
+            accounts.who_shows_a_token,
         ),
         by="chain",
     ),
@@ -102,6 +106,7 @@ STAGES = {
         ("testing/",),
         (
             doubles.clusters,
+            doubles.accounts,
             doubles.controllers_that_do_not_start_or_stop,
             doubles.clusters_in_real_time,
             doubles.claims,

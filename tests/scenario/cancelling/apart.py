@@ -21,7 +21,7 @@ NEVER_WAITS: Final[Mapping[str, str]] = {
     "await entering.enter_async_context(open_task_group())": _GROUP,
     "await anyio.create_task_group().__aenter__()": _GROUP,
     "enter async with AsyncExitStack()": _STACK,
-    "cli/_embedded.py, embedded: await resources.enter_async_context(server.serve(port=port))": (
+    "cli/_embedded.py, embedded: await resources.enter_async_context(server.serve(port=port, tls=tls))": (
         "a server listens at once, and its tasks begin to run when somebody waits"
     ),
     "enter async with Client(server.url)": "a client that is given a URL looks for nothing",
@@ -36,9 +36,11 @@ NEVER_WAITS: Final[Mapping[str, str]] = {
     "enter async with self._http(": _OPENS,
     "client/_http.py, Http._leave: await body.aclose()": _ITERATORS,
     "client/_discovery.py, _read_each.read: leave async with limit": "giving back a place does not wait",
+    "controller/_preflight.py, _Look.review: leave async with self._turns": "giving back a place does not wait",
+    "controller/_preflight.py, _Look.forecast: leave async with self._turns": "giving back a place does not wait",
     "client/_issued.py, IssuedCredentials.authorization: leave async with self._asking": "releasing a lock does not wait",
     "client/_program.py, run_program: enter async with process": "a process that was started is only handed over",
-    "testing/_cluster.py, Cluster.__aenter__: await entering.enter_async_context(self._new_client())": (
+    "testing/_cluster.py, Cluster.__aenter__: await entering.enter_async_context(self._new_client(token))": (
         "a client that is given a URL and a transport looks for nothing, and entering the transport opens a task group"
     ),
     "testing/_source.py, ScriptedSource.watch: await stream.aclose()": (

@@ -96,7 +96,7 @@ async def runs(sweep: Sweep) -> None:
 
         with own_temporary_files():
             for command in (
-                RunCommand(Path("controller.py"), embedded=True),
+                RunCommand(Path("controller.py"), embedded=True, preflight=True),
                 RunCommand(Path("controller.py"), kubeconfig=str(path)),
             ):
                 await sweep.of(partial(run, command), held=held)

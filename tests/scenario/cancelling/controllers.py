@@ -193,6 +193,30 @@ class Service:
         self._closed.set()
 
 
+async def preflights(sweep: Sweep) -> None:
+    """By themselves, and of a manager that begins."""
+    async with Cluster(config_map("a")) as cluster:
+        for resource in (CONFIG_MAPS, NAMESPACES):
+            await cluster.client.resource(
+                resource
+            ).list()  # the server's caches outlive whoever made them begin
+
+        async def look() -> None:
+            declared = Controller("c", Reads()).watches(CONFIG_MAPS).reads(NAMESPACES)
+            await Manager(declared, clock=cluster.clock).preflight(cluster.client)
+
+        async def begin() -> None:
+            declared = Controller("c", Reads()).watches(CONFIG_MAPS).reads(NAMESPACES)
+            manager = Manager(declared, clients=cluster.client, clock=cluster.clock, preflight=True)
+            async with anyio.create_task_group() as tasks:
+                await tasks.start(manager.run)
+                await settle()
+                manager.stop()
+
+        await sweep.of(look)
+        await sweep.of(begin)
+
+
 async def operators(sweep: Sweep) -> None:
     """A manager with an election and all that it can run, whose reconcilers write, tell, and wait to read it."""
     async with Cluster(config_map("a")) as cluster:

@@ -60,6 +60,17 @@ async def clusters(sweep: Sweep) -> None:
         await sweep.of(run)
 
 
+async def accounts(sweep: Sweep) -> None:
+    account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "cart"}}
+    async with Cluster(account) as cluster:
+
+        async def act() -> None:
+            async with cluster.account("default/cart"):
+                await checkpoint()
+
+        await sweep.of(act)
+
+
 async def wait_for_what_comes(cluster: Cluster, name: str) -> None:
     async def come() -> None:
         await cluster.clock.sleep(1.0)

@@ -115,6 +115,8 @@ class Asked:
     body: Any = None
     meanwhile: Mapping[str, Sequence[Interference]] = field(default_factory=dict)
     """What somebody else does to the storage before the first calls of its methods."""
+    token: str = ""
+    """What it shows."""
     before: Callable[[Client, str], Awaitable[object]] = let_be
     """What is done before the request, given the name."""
 
@@ -258,6 +260,8 @@ async def ask(made: World, asked: Asked, name: str) -> None:
             is_over.set()
 
     headers = [(b"content-type", asked.kind.encode())] if asked.kind else []
+    if asked.token:
+        headers.append((b"authorization", f"Bearer {asked.token}".encode()))
     scope = {"type": "http", "method": asked.method, "path": path, "query_string": query.encode()}
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(made.server.app, {**scope, "headers": headers}, receive, send)

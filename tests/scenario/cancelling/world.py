@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import msgspec
 from anyio.lowlevel import checkpoint
 
-from kinformer.apiserver import ApiServer
+from kinformer.apiserver import ApiServer, Rbac
 from kinformer.apiserver.storage import (
     Change,
     KeyRange,
@@ -20,7 +20,7 @@ from kinformer.apiserver.storage import (
     Watch,
     WatchStream,
 )
-from kinformer.client import Client
+from kinformer.client import Anonymous, BearerToken, Client, Config
 from kinformer.errors import AlreadyExistsError
 from kinformer.meta import Resource
 from kinformer.testing import AppTransport, FakeClock, custom_resource_definition
@@ -108,12 +108,13 @@ class YieldingKV:
 class World:
     """The server, its client, and what they hold at a moment."""
 
-    def __init__(self, kv: YieldingKV | None = None) -> None:
+    def __init__(self, kv: YieldingKV | None = None, auth: Rbac | None = None) -> None:
         self.clock = FakeClock()
         self.kv = kv or YieldingKV()
-        self.server = ApiServer(storage=self.kv, clock=self.clock, random=Random(1))
+        self.server = ApiServer(storage=self.kv, auth=auth, clock=self.clock, random=Random(1))
         self.transport = AppTransport(self.server.app, clock=self.clock)
-        self.client = Client("http://test", transport=self.transport, clock=self.clock)
+        token = BearerToken(auth.admin_token) if auth else Anonymous()
+        self.client = Client(Config("http://test", token), transport=self.transport, clock=self.clock)
 
     def held(self) -> object:
         """Equal before and after what leaves nothing behind."""
@@ -145,8 +146,8 @@ async def is_whole(kv: YieldingKV) -> None:
 
 
 @asynccontextmanager
-async def world(kv: YieldingKV | None = None) -> AsyncIterator[World]:
-    made = World(kv)
+async def world(kv: YieldingKV | None = None, auth: Rbac | None = None) -> AsyncIterator[World]:
+    made = World(kv, auth)
     async with made.server, made.client:
         with suppress(AlreadyExistsError):
             await made.client.resource(DEFINITIONS).create(custom_resource_definition(GADGETS))
