@@ -43,6 +43,9 @@ NEVER_WAITS: Final[Mapping[str, str]] = {
     "testing/_cluster.py, Cluster.__aenter__: await entering.enter_async_context(self._new_client(token))": (
         "a client that is given a URL and a transport looks for nothing, and entering the transport opens a task group"
     ),
+    "testing/_cluster.py, Cluster.account: enter async with self._new_client(answer['status']['token']) as client": (
+        "as above"
+    ),
     "testing/_source.py, ScriptedSource.watch: await stream.aclose()": (
         "whoever closes the watch is not in the middle of a step, and the script has nothing to clean up"
     ),

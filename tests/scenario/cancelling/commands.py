@@ -19,7 +19,7 @@ from kinformer.cli._run import _run
 from kinformer.cli._website import CRD, WEBSITES, controller
 from kinformer.controller import Controller, Manager
 from kinformer.controller._signals import SIGNALS
-from kinformer.errors import AlreadyExistsError
+from kinformer.errors import AlreadyExistsError, NotFoundError
 from kinformer.system_clock import SystemClock
 from kinformer.testing import Cluster, config_map
 from tests.etcd import needs_grpc
@@ -80,6 +80,7 @@ async def until(is_so: Callable[[], bool], act: Callable[[], object]) -> None:
 async def runs(sweep: Sweep) -> None:
     """Embedded, against a kubeconfig, and with clients of the manager's own."""
     async with kubeconfig() as path, Cluster() as cluster:
+        await begin_caches(cluster)
 
         async def run(command: RunCommand) -> None:
             reads = Reads()
@@ -114,9 +115,17 @@ class Silent:
     def show(self, rows: "Sequence[Row]") -> None: ...
 
 
+async def begin_caches(cluster: Cluster) -> None:
+    """Those of the server outlive whoever made them begin."""
+    for resource in (NAMESPACES, CONFIG_MAPS, DEPLOYMENTS, WEBSITES):
+        with suppress(NotFoundError):
+            await cluster.client.resource(resource).list()
+
+
 async def the_website_controller(sweep: Sweep) -> None:
     site = {"metadata": {"name": "blog", "namespace": "default"}, "spec": {"html": "x", "replicas": 1}}
     async with Cluster(CRD) as cluster:
+        await begin_caches(cluster)
         websites = cluster.client.resource(WEBSITES)
 
         async def keep_in_order() -> None:
@@ -140,6 +149,7 @@ async def the_website_controller(sweep: Sweep) -> None:
 async def the_scenes_of_the_demo(sweep: Sweep) -> None:
     """In a world where nobody puts things in order, so that the first scene is the last one."""
     async with Cluster(CRD) as cluster:
+        await begin_caches(cluster)
         scene = _Scene(cluster.client, Silent(), Impatient())
 
         async def clear() -> None:

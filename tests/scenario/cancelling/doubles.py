@@ -42,6 +42,9 @@ async def clusters(sweep: Sweep) -> None:
     await sweep.of(enter)
     async with Cluster(config_map("a")) as cluster:
         numbers = count()
+        await cluster.client.resource(
+            CONFIG_MAPS
+        ).list()  # the server's caches outlive whoever made them begin
 
         async def wait() -> None:
             await wait_for_what_comes(cluster, f"late-{next(numbers)}")
