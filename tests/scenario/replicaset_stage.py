@@ -53,16 +53,20 @@ class Line(AppTransport):
     Attributes:
         before: Called with each request that is no watch and about no event; may answer it, by itself or through ``send``.
         watched: Called with each watch, at its beginning and before each chunk; may wait, or break it.
+        is_expired: Asked about each watch from a version on; where it says so, that version is gone, and all is listed again.
     """
 
     def __init__(self, cluster: Cluster) -> None:
         super().__init__(cluster.server.app, clock=cluster.clock)
         self.before: Callable[[httpx.Request, Send], Awaitable[httpx.Response]] = _pass
         self.watched: Callable[[str], Awaitable[None]] = _nothing
+        self.is_expired: Callable[[], bool] = bool
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         path = request.url.path
         if "watch" in request.url.params:
+            if "sendInitialEvents" not in request.url.params and self.is_expired():
+                return refusal(410, "Expired")
             await self.watched(path)
             response = await super().handle_async_request(request)
             assert isinstance(response.stream, httpx.AsyncByteStream)

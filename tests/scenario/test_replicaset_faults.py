@@ -95,6 +95,7 @@ class Troubles:
         self._random = random
         stage.line.before = self.before
         stage.line.watched = self.watched
+        stage.line.is_expired = self.is_expired
 
     def strike(self, chance: float) -> bool:
         struck = self.are_on and self._random.random() < chance
@@ -113,8 +114,11 @@ class Troubles:
             raise httpx.ReadError("the connection broke while the answer was on its way", request=request)
         return response
 
+    def is_expired(self) -> bool:
+        return self.strike(0.3)
+
     async def watched(self, path: str) -> None:
-        if self.strike(0.05):
+        if self.strike(0.12):
             raise httpx.ReadError("the connection broke")
         if self.strike(0.4):
             await self._clock.sleep(self._random.expovariate(1.0))
