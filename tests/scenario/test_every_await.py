@@ -88,6 +88,7 @@ STAGES = {
         (
             requests.requests_in_the_server,
             server.a_server_that_lives,
+            server.a_storage_that_goes_away,
             server.reads_without_caches,
             server.watches_that_fail,
             accounts.a_server_that_asks,

@@ -60,15 +60,27 @@ class Housekeeping:
         self._namespaces = NamespaceLedger()
         self._failed: list[Node] = []
         self._generation = -1
+        self._has_begun = False
+        self._is_waiting = False
 
     async def run(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
-        """Work until cancelled; ``started()`` once everything in the storage has been looked at."""
+        """Work until cancelled; ``started()`` once everything in the storage has been looked at.
+
+        Raises:
+            UnavailableError: The storage cannot be read at the beginning. Later it is waited for.
+        """
         while True:
             try:
                 await self._follow(await self._begin(), task_status)
             except CompactedError as error:
                 _log.warning("housekeeping fell behind and starts over: %s", error)
-            task_status = anyio.TASK_STATUS_IGNORED
+            except UnavailableError as error:
+                if not self._has_begun:
+                    raise
+                if not self._is_waiting:
+                    _log.warning("housekeeping waits for the storage: %s", error)
+                self._is_waiting = True
+                await self._clock.sleep(_RETRY)
 
     async def _begin(self) -> int:
         """Read everything; gives the revision that was read."""
@@ -84,7 +96,10 @@ class Housekeeping:
     async def _follow(self, revision: int, task_status: TaskStatus[None]) -> None:
         async with self._kv.watch(_KEYS, revision + 1) as watch:
             await self._work()
-            task_status.started()
+            if not self._has_begun:
+                self._has_begun = True
+                task_status.started()
+            self._is_waiting = False
             while True:
                 with self._clock.move_on_after(_RETRY if self._failed else math.inf) as pause:
                     self._apply(await anext(watch))

@@ -52,6 +52,9 @@ class Cache:
     the past, or was slow, is told as soon as there is room, and not up to 50 ms later; and progress is passed on before
     there was any change.
 
+    Progress is not believed where the storage does not vouch for it: then a read that must be fresh waits in vain, unless
+    what it waits for is a change of the prefix.
+
     Args:
         kv: The storage.
         prefix: What its keys begin with; the empty one caches everything.
@@ -101,6 +104,7 @@ class Cache:
             clock=self._clock,
         )
         self._stream: WatchStream | None = None
+        self._tells_progress = True
         self._closed = anyio.Event()
         self._is_running = False
 
@@ -276,6 +280,7 @@ class Cache:
 
     async def _read(self) -> None:
         """Read everything and follow it, until that fails."""
+        self._tells_progress = await self._kv.tells_progress()
         found = await self._kv.range(self._keys)
         self._snapshots.restore(found.items, found.revision)
         self._freshness.advance()
@@ -295,13 +300,13 @@ class Cache:
         if response.events:
             self._snapshots.apply(response.events)
             self._demux.broadcast(response.events)
-        elif response.is_progress:
+        elif response.is_progress and self._tells_progress:
             self._demux.progress(response.revision)
             self._snapshots.advance(response.revision)
         self._freshness.advance()
 
     def _ask_for_progress(self) -> None:
-        if self._stream is not None:
+        if self._stream is not None and self._tells_progress:
             self._stream.request_progress()
 
     async def _resync(self) -> None:

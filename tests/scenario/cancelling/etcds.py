@@ -35,6 +35,7 @@ async def calls() -> None:
         kv._calls._channel = Channel()
         kv._calls._unary = {name: answer(name) for name in kv._calls._unary}
         await kv.version()
+        await kv.tells_progress()
         await kv.revision()
         await kv.get("a")
         await kv.put("a", b"")

@@ -10,9 +10,18 @@ from typing import Any, Self
 import anyio
 from anyio.lowlevel import checkpoint
 
+from kinformer.apiserver import ApiServer
 from kinformer.apiserver.http._watching import Streams, WatchStream, frame_object
 from kinformer.apiserver.registry import Registry, StatusError
 from kinformer.apiserver.rest import Event, ListOptions, Target, Verbs, WriteOptions
+from kinformer.apiserver.storage import (
+    Batch,
+    CompactedError,
+    KeyRange,
+    ReadResult,
+    UnavailableError,
+    Watch,
+)
 from kinformer.controller import owner_reference
 from kinformer.testing import FakeClock, config_map, settle
 from tests.scenario.cancelling.sweep import Sweep
@@ -55,6 +64,56 @@ async def keep_house(made: World, space: str) -> None:
     await made.clock.advance(2.0)
     await namespaces.delete(space)
     await made.clock.advance(2.0)
+
+
+class LeavingKV(YieldingKV):
+    """Memory whose watches lose their place once, and which cannot be read as a whole for a while."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.is_away = False
+
+    async def range(
+        self, keys: KeyRange, *, revision: int = 0, limit: int = 0, count_only: bool = False
+    ) -> ReadResult:
+        if self.is_away:
+            raise UnavailableError("away")
+        return await super().range(keys, revision=revision, limit=limit, count_only=count_only)
+
+    @asynccontextmanager
+    async def watch(self, keys: KeyRange, from_revision: int) -> AsyncIterator[Any]:
+        async with super().watch(keys, from_revision) as watch:
+            yield Leaving(self, watch)
+
+
+class Leaving:
+    def __init__(self, kv: LeavingKV, watch: Watch) -> None:
+        self.kv, self.watch = kv, watch
+        self.request_progress = watch.request_progress
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> Batch:
+        batch = await anext(self.watch)
+        if self.kv.is_away:
+            raise CompactedError(1, 2)
+        return batch
+
+
+async def a_storage_that_goes_away(sweep: Sweep) -> None:
+    """Housekeeping waits until it is there again."""
+
+    async def work() -> None:
+        kv, clock = LeavingKV(), FakeClock()
+        async with ApiServer(storage=kv, clock=clock, random=Random(1)):
+            kv.is_away = True
+            await kv.put("/registry/core/configmaps/default/a", b"{}")
+            await clock.advance(0.5)
+            kv.is_away = False
+            await clock.advance(1.0)
+
+    await sweep.of(work)
 
 
 async def reads_without_caches(sweep: Sweep) -> None:

@@ -90,7 +90,7 @@ class EtcdWatch:
 
     async def follow(self) -> None:
         """Read, and begin again where the connection was cut, until what comes next is lost."""
-        pause = _FIRST_PAUSE
+        pause, is_cut = _FIRST_PAUSE, False
         while True:
             try:
                 async with open_stream(self._calls) as self._stream:
@@ -98,11 +98,15 @@ class EtcdWatch:
                     request = WatchRequest(self._keys, self._next, prev_kv=True, fragment=True)
                     self._stream.create(request)
                     async for response in self._stream:
-                        pause = _FIRST_PAUSE
+                        if is_cut:
+                            _log.info("a watch of %s goes on at revision %d", self._keys, self._next)
+                        pause, is_cut = _FIRST_PAUSE, False
                         if not await self._hear(response):
                             return
             except UnavailableError as error:
-                _log.info("a watch of %s was cut at revision %d: %s", self._keys, self._next, error)
+                if not is_cut:  # a line for each outage, not for each attempt
+                    _log.info("a watch of %s was cut at revision %d: %s", self._keys, self._next, error)
+                is_cut = True
             self._stream = None
             await self._clock.sleep(pause)
             pause = min(2 * pause, _LONGEST_PAUSE)

@@ -9,7 +9,7 @@ import pytest
 
 from kinformer.apiserver import ApiServer
 from kinformer.apiserver.registry import StatusError
-from kinformer.apiserver.storage import CompactedError, KeyRange, MemoryKV, UnavailableError
+from kinformer.apiserver.storage import CompactedError, KeyRange, MemoryKV, ReadResult, UnavailableError
 from kinformer.testing import AppTransport, FakeClock, settle
 
 CONFIG_MAPS = "/api/v1/namespaces/a/configmaps"
@@ -182,11 +182,19 @@ async def test_what_was_left_undone_is_done_at_the_next_start() -> None:
 
 
 class Forgetful(MemoryKV):
-    """A storage that compacts away what the watch of the whole has not seen yet, once."""
+    """A storage that compacts away what the watch of the whole has not seen yet, once; and may be away then."""
 
     def __init__(self) -> None:
         super().__init__()
         self.forgets = False
+        self.is_away = False
+
+    async def range(
+        self, keys: KeyRange, *, revision: int = 0, limit: int = 0, count_only: bool = False
+    ) -> ReadResult:
+        if self.is_away and keys.start == "/registry/":
+            raise UnavailableError("away")
+        return await super().range(keys, revision=revision, limit=limit, count_only=count_only)
 
     @asynccontextmanager
     async def watch(self, keys: KeyRange, from_revision: int) -> AsyncIterator[Any]:
@@ -221,6 +229,33 @@ async def test_falling_behind_starts_over(caplog: pytest.LogCaptureFixture) -> N
             await delete(client, "owner")
         assert await names(client) == []
     assert "starts over" in caplog.text
+
+
+async def test_a_storage_that_is_away_when_it_starts_over_is_waited_for(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    storage, clock = Forgetful(), FakeClock()
+    async with client_of(storage, clock) as client:
+        owner = await create(client, "owner")
+        await create(client, "child", owned_by(owner))
+        await settle()
+        storage.forgets = storage.is_away = True
+        with caplog.at_level(logging.WARNING, "kinformer.apiserver"):
+            await delete(client, "owner")
+            await clock.advance(3.5)
+        assert await names(client) == ["child"]
+        assert caplog.text.count("waits for the storage: away") == 1
+        storage.is_away = False
+        await clock.advance(0.5)
+        assert await names(client) == []
+
+
+async def test_a_server_does_not_begin_without_its_storage() -> None:
+    storage = Forgetful()
+    storage.is_away = True
+    with pytest.raises(UnavailableError, match="away"):
+        async with client_of(storage):
+            pass
 
 
 class Refusing(MemoryKV):

@@ -215,6 +215,31 @@ async def test_a_quiet_prefix_catches_up_by_progress_that_is_asked_for_only_then
         assert (kv.asked, kv.reads) == (1, reads)
 
 
+async def test_progress_is_not_believed_where_the_storage_does_not_vouch_for_it() -> None:
+    class Doubtful(Gate):
+        async def tells_progress(self) -> bool:
+            return False
+
+    clock = FakeClock()
+    kv = Doubtful()
+    async with running(kv, clock=clock) as cache:
+        await written(kv, "/b/1")
+        late: list[CacheTimeoutError] = []
+
+        async def read() -> None:
+            with pytest.raises(CacheTimeoutError) as caught:
+                await cache.get("/a/1")
+            late.append(caught.value)
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(read)
+            await clock.advance(3.0)
+        assert [(error.revision, error.current) for error in late] == [(2, 1)]
+        assert kv.asked == 0
+        await written(kv, "/a/1")
+        assert (await cache.range(A)).revision == 3
+
+
 async def test_a_read_that_cannot_be_fresh_in_time_says_so() -> None:
     clock = FakeClock()
     kv = Gate()

@@ -1,5 +1,6 @@
 """A real etcd: what comes of one that is not there, and what several clients of one see. The rest is in ``test_kv``."""
 
+import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
@@ -50,9 +51,12 @@ async def test_what_one_writes_the_other_sees(etcd: str) -> None:
         assert [change.current for change in (await anext(watch)).changes] == [value]
 
 
-async def test_a_watch_goes_on_where_it_was_when_its_connection_is_cut(etcd: str) -> None:
+async def test_a_watch_goes_on_where_it_was_when_its_connection_is_cut(
+    etcd: str, caplog: pytest.LogCaptureFixture
+) -> None:
     """Behind a door that is shut and opened again."""
     async with door(etcd) as (endpoint, shut), EtcdKV(etcd) as direct:
+        caplog.set_level(logging.INFO, "kinformer.apiserver")
         first = await direct.put("/cut/a", b"1")
         async with (
             EtcdKV(endpoint) as kv,
@@ -65,6 +69,10 @@ async def test_a_watch_goes_on_where_it_was_when_its_connection_is_cut(etcd: str
             while not got or not got[-1].changes:
                 got.append(await anext(watch))
             assert [(change.current, change.previous) for change in got[-1].changes] == [(second, first)]
+    assert [record.message.partition(" at revision")[0][-8:] for record in caplog.records] == [
+        " was cut",
+        " goes on",
+    ]
 
 
 @asynccontextmanager
