@@ -58,7 +58,9 @@ class ApiServer:
         self._auth = auth
         self._guard = Guard(kv, clock=clock, rbac=auth)
         self._app = Application(self._verbs, registry, self._guard, clock=clock, random=random)
-        self._housekeeping = Housekeeping(kv, registry, self._verbs, clock=clock)
+        self._housekeeping = Housekeeping(
+            kv, registry, self._verbs, clock=clock, has_accounts=auth is not None
+        )
         self._resources = AsyncExitStack()
         self._was_entered = False
         self._is_running = False

@@ -1,9 +1,10 @@
 from itertools import count
 
+from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from kinformer.apiserver.loops import Action, Delete, FinalizeNamespace, NamespaceLedger, Node
+from kinformer.apiserver.loops import Action, CreateAccount, Delete, FinalizeNamespace, NamespaceLedger, Node
 
 NAMES = st.sampled_from("ab")
 
@@ -12,12 +13,18 @@ def place_of(namespace: str) -> str:
     return f"/registry/core/namespaces/{namespace}"
 
 
+def account_of(namespace: str) -> str:
+    return f"/registry/core/serviceaccounts/{namespace}/default"
+
+
 class NamespacesMachine(RuleBasedStateMachine):
     """Two namespaces and what lies in them; the model is a dict of everything that is stored."""
 
+    has_accounts = False
+
     def __init__(self) -> None:
         super().__init__()
-        self.ledger = NamespaceLedger()
+        self.ledger = NamespaceLedger(has_accounts=self.has_accounts)
         self.nodes: dict[str, Node] = {}
         self.numbers = count()
 
@@ -32,6 +39,11 @@ class NamespacesMachine(RuleBasedStateMachine):
         uid = f"u{next(self.numbers)}"
         finalizers = ("mine",) if is_held else ()
         self.put(Node(f"/registry/core/pods/{name}/{uid}", uid, "", "Pod", name, uid, finalizers=finalizers))
+
+    @rule(name=NAMES)
+    def delete_account(self, name: str) -> None:
+        if account_of(name) in self.nodes:
+            self.remove(self.nodes[account_of(name)])
 
     @rule(name=NAMES)
     def delete_namespace(self, name: str) -> None:
@@ -58,6 +70,8 @@ class NamespacesMachine(RuleBasedStateMachine):
         for name in "ab":
             content = [node for node in self.nodes.values() if node.namespace == name]
             namespace = self.nodes.get(place_of(name))
+            if namespace is not None and self.has_accounts and not namespace.is_deleting:
+                assert account_of(name) in self.nodes
             if namespace is not None and namespace.is_deleting:
                 assert content
                 assert all(node.is_deleting and node.finalizers for node in content)
@@ -70,6 +84,12 @@ class NamespacesMachine(RuleBasedStateMachine):
                 assert node.is_deleting
                 assert not [other for other in self.nodes.values() if other.namespace == node.name]
                 self.remove(node)
+            case CreateAccount():
+                assert self.has_accounts
+                assert not node.is_deleting
+                assert account_of(node.name) not in self.nodes
+                uid = f"u{next(self.numbers)}"
+                self.put(Node(account_of(node.name), uid, "", "ServiceAccount", node.name, "default"))
             case Delete():
                 namespace = self.nodes[place_of(node.namespace)]
                 assert namespace.is_deleting, "nothing is deleted from a namespace that stays"
@@ -90,4 +110,12 @@ class NamespacesMachine(RuleBasedStateMachine):
         self.ledger.remove(node)
 
 
+class AccountsMachine(NamespacesMachine):
+    """The same, with an account in each namespace that stays."""
+
+    has_accounts = True
+
+
 TestNamespaces = NamespacesMachine.TestCase
+TestAccounts = AccountsMachine.TestCase
+TestAccounts.settings = settings(TestAccounts.settings, stateful_step_count=12)

@@ -2,6 +2,7 @@
 
 from kinformer.apiserver.loops._actions import (
     Action,
+    CreateAccount,
     Delete,
     Detach,
     FinalizeNamespace,
@@ -15,6 +16,7 @@ from kinformer.apiserver.loops._owners import OwnerGraph, Scope
 
 __all__ = [
     "Action",
+    "CreateAccount",
     "Delete",
     "Detach",
     "FinalizeNamespace",

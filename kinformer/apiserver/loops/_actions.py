@@ -5,7 +5,15 @@ from dataclasses import dataclass
 from kinformer.apiserver.loops._nodes import Node
 from kinformer.apiserver.rest import Propagation
 
-__all__ = ["Action", "Delete", "Detach", "FinalizeNamespace", "ReleaseFinalizer", "Unblock"]
+__all__ = [
+    "Action",
+    "CreateAccount",
+    "Delete",
+    "Detach",
+    "FinalizeNamespace",
+    "ReleaseFinalizer",
+    "Unblock",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,4 +54,11 @@ class FinalizeNamespace:
     node: Node
 
 
-Action = Delete | Detach | Unblock | ReleaseFinalizer | FinalizeNamespace
+@dataclass(frozen=True, slots=True)
+class CreateAccount:
+    """Create the ServiceAccount ``default`` in a namespace, which is the node."""
+
+    node: Node
+
+
+Action = CreateAccount | Delete | Detach | Unblock | ReleaseFinalizer | FinalizeNamespace

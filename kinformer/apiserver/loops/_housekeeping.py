@@ -11,6 +11,7 @@ from anyio.abc import TaskStatus
 
 from kinformer.apiserver.loops._actions import (
     Action,
+    CreateAccount,
     Delete,
     Detach,
     FinalizeNamespace,
@@ -34,6 +35,8 @@ _RETRY: Final = 1.0
 """Seconds until an action that failed for no good reason is tried again."""
 _OUTDATED: Final = {404, 409}
 """Answers that say that the object is no longer what the decision was made for: its next event is under way."""
+_TERMINATING: Final = 403
+"""The answer to whoever creates something in a namespace that has begun to go."""
 _OPTIONS: Final = WriteOptions(field_manager="kinformer-housekeeping")
 
 
@@ -48,16 +51,20 @@ class Housekeeping:
         registry: Tells what lies where.
         verbs: Does the work.
         clock: Measures the pause before a retry.
+        has_accounts: Whether each namespace gets a ServiceAccount ``default``.
     """
 
-    def __init__(self, kv: KV, registry: Registry, verbs: Verbs, *, clock: Clock) -> None:
+    def __init__(
+        self, kv: KV, registry: Registry, verbs: Verbs, *, clock: Clock, has_accounts: bool = False
+    ) -> None:
         self._kv = kv
         self._registry = registry
         self._verbs = verbs
         self._clock = clock
         self._nodes: dict[str, Node] = {}
         self._owners = OwnerGraph(self._scope_of)
-        self._namespaces = NamespaceLedger()
+        self._has_accounts = has_accounts
+        self._namespaces = NamespaceLedger(has_accounts=has_accounts)
         self._failed: list[Node] = []
         self._generation = -1
         self._has_begun = False
@@ -87,7 +94,7 @@ class Housekeeping:
         present = await self._kv.range(_KEYS)
         self._nodes.clear()
         self._owners = OwnerGraph(self._scope_of)
-        self._namespaces = NamespaceLedger()
+        self._namespaces = NamespaceLedger(has_accounts=self._has_accounts)
         await self._verbs.reload()
         for item in present.items:
             self._put(item.key, item.value)
@@ -175,6 +182,9 @@ class Housekeeping:
                 target, DeleteOptions(propagation=action.propagation, uid=action.node.uid)
             )
             return
+        if isinstance(action, CreateAccount):
+            await self._create_account(name)
+            return
         content = dict((await self._verbs.get(target)).content)
         if content["metadata"].get("uid") != action.node.uid:
             return
@@ -185,6 +195,16 @@ class Housekeeping:
         else:
             content["metadata"] = _changed(content["metadata"], action)
         await self._verbs.update(target, content, _OPTIONS)
+
+    async def _create_account(self, namespace: str) -> None:
+        accounts = self._registry.find("", "v1", "serviceaccounts")
+        assert accounts is not None  # noqa: S101 -- a built-in kind
+        content = {"metadata": {"name": "default"}}
+        try:
+            await self._verbs.create(Target(accounts, namespace), content, _OPTIONS)
+        except StatusError as error:
+            if error.code != _TERMINATING:
+                raise
 
 
 def _changed(metadata: dict[str, Any], action: Detach | Unblock | ReleaseFinalizer) -> dict[str, Any]:

@@ -1,11 +1,11 @@
-"""NamespaceLedger: what lies in which namespace, and what the end of one takes (rule N-2).
+"""NamespaceLedger: what lies in which namespace, and what the beginning and the end of one take (rules N-2, N-4).
 
 The rules are those of ``pkg/controller/namespace/deletion`` of Kubernetes.
 """
 
 from collections.abc import Iterator
 
-from kinformer.apiserver.loops._actions import Action, Delete, FinalizeNamespace
+from kinformer.apiserver.loops._actions import Action, CreateAccount, Delete, FinalizeNamespace
 from kinformer.apiserver.loops._nodes import Node
 
 __all__ = ["NamespaceLedger"]
@@ -16,9 +16,13 @@ class NamespaceLedger:
 
     A namespace that is being deleted is emptied: each object in it is deleted once for each state that is not yet
     deleting; objects with finalizers are waited for. When nothing is left the namespace is finalized.
+
+    Args:
+        has_accounts: Whether each namespace that stays is to have a ServiceAccount ``default``.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, has_accounts: bool = False) -> None:
+        self._has_accounts = has_accounts
         self._namespaces: dict[str, Node] = {}
         self._content: dict[str, dict[str, Node]] = {}
         self._concerned: dict[str, None] = {}  # an ordered set of names
@@ -52,9 +56,13 @@ class NamespaceLedger:
         concerned, self._concerned = self._concerned, {}
         for name in concerned:
             namespace = self._namespaces.get(name)
-            if namespace is None or not namespace.is_deleting:
+            if namespace is None:
                 continue
             content = self._content.get(name, {})
+            if not namespace.is_deleting:
+                if self._has_accounts and f"/registry/core/serviceaccounts/{name}/default" not in content:
+                    yield CreateAccount(namespace)
+                continue
             if not content:
                 yield FinalizeNamespace(namespace)
             for node in content.values():

@@ -266,3 +266,23 @@ async def test_a_cancelled_look_at_the_policy_leaves_the_next_one_whole() -> Non
             tasks.cancel_scope.cancel()
         storage.is_slow = False
         assert (await client.get("/api", headers=bearer("jane"))).status_code == 200
+
+
+async def test_each_namespace_has_an_account_as_long_as_it_stays_n_4() -> None:
+    async with serving() as client:
+        admin = bearer("admin")
+        await client.post("/api/v1/namespaces", json={"metadata": {"name": "shop"}}, headers=admin)
+        await settle()
+        account = "/api/v1/namespaces/shop/serviceaccounts/default"
+        assert (await client.get(account, headers=admin)).status_code == 200
+        await client.delete(account, headers=admin)
+        await settle()
+        assert (await client.get(account, headers=admin)).status_code == 200
+        await client.delete("/api/v1/namespaces/shop", headers=admin)
+        await settle()
+        assert (await client.get("/api/v1/namespaces/shop", headers=admin)).status_code == 404
+
+
+async def test_without_auth_there_are_no_accounts_but_those_that_are_created() -> None:
+    async with serving(None) as client:
+        assert (await client.get("/api/v1/serviceaccounts")).json()["items"] == []

@@ -1,4 +1,4 @@
-from kinformer.apiserver.loops import Delete, FinalizeNamespace, NamespaceLedger, Node
+from kinformer.apiserver.loops import CreateAccount, Delete, FinalizeNamespace, NamespaceLedger, Node
 
 SPACE = Node("/registry/core/namespaces/a", "ns-uid", "", "Namespace", "", "a")
 GOING = SPACE._replace(is_deleting=True)
@@ -49,6 +49,27 @@ def test_content_that_slipped_in_is_deleted_too() -> None:
     ledger = ledger_of(GOING)
     ledger.put(POD)
     assert list(ledger.decide()) == [Delete(POD, "Background")]
+
+
+ACCOUNT = Node("/registry/core/serviceaccounts/a/default", "sa-uid", "", "ServiceAccount", "a", "default")
+
+
+def test_a_namespace_that_stays_gets_its_account_back_where_there_are_accounts_n_4() -> None:
+    ledger = NamespaceLedger(has_accounts=True)
+    ledger.put(SPACE)
+    assert list(ledger.decide()) == [CreateAccount(SPACE)]
+    ledger.put(ACCOUNT)
+    assert list(ledger.decide()) == []
+    ledger.remove(ACCOUNT)
+    assert list(ledger.decide()) == [CreateAccount(SPACE)]
+    ledger.put(GOING)
+    assert list(ledger.decide()) == [FinalizeNamespace(GOING)]
+
+
+def test_an_account_in_a_namespace_that_is_not_there_makes_none() -> None:
+    ledger = NamespaceLedger(has_accounts=True)
+    ledger.put(POD)
+    assert list(ledger.decide()) == []
 
 
 def test_an_action_that_failed_is_decided_again_when_asked() -> None:
