@@ -1,13 +1,15 @@
-"""What a page costs where there is much behind it, and how often a sparse list reads."""
+"""What a page costs where there is much behind it, in the storage and in the watch cache; how often a sparse list reads."""
 
 import asyncio
 from collections.abc import Callable
 from random import Random
 
+from kinformer.apiserver.cacher import Attributes, CacheEvent, Content, Cut, Element, History, Page
 from kinformer.apiserver.registry import Registry
 from kinformer.apiserver.rest import ListOptions, StoredObject, Target, Verbs
 from kinformer.apiserver.storage import (
     KeyRange,
+    KeyValue,
     MemoryKV,
     Mvcc,
     ReadResult,
@@ -26,8 +28,10 @@ ALL = KeyRange.prefix("/p/")
 
 def comparisons() -> list[Comparison]:
     """A page at a past revision, with the number of keys behind it."""
+    many, few = cached_pages(MANY), cached_pages(FEW)
     return [
         Comparison("page of 100 of 100,000 keys : of 1,000", pages(MANY), pages(FEW), PAGES, 1.5),
+        Comparison("page of 100 of 100,000 cached objects : of 1,000", many, few, PAGES, 1.5),
     ]
 
 
@@ -41,6 +45,26 @@ def pages(count: int) -> Callable[[], object]:
         core.put(f"/p/{number:06}", b"")
         core.commit()
     return lambda: [core.range(ALL, revision=revision, limit=100).remaining for _ in range(PAGES)]
+
+
+def cached_pages(count: int) -> Callable[[], object]:
+    content = Content(History())
+    content.replace((element(number, 1) for number in range(count)), 1)
+    for revision in range(2, 12):
+        new = element(revision, revision)
+        content.apply(CacheEvent.of(revision, new.key, new, content.get(new.key), time=0.0))
+
+    def page() -> Page:
+        snapshot, cut = content.read(ALL, 1), Cut(100, None)
+        cut.take(snapshot, len(snapshot))
+        return cut.page(snapshot.revision)
+
+    return lambda: [page().remaining for _ in range(PAGES)]
+
+
+def element(number: int, revision: int) -> Element:
+    key = f"/p/{number:06}"
+    return Element(KeyValue(key, b"", revision, revision, 1), lambda _: Attributes({}, {}))
 
 
 class CountingKV(MemoryKV):
