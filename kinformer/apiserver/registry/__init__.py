@@ -31,6 +31,7 @@ from kinformer.apiserver.registry._errors import (
 from kinformer.apiserver.registry._metadata import check_metadata, check_metadata_update
 from kinformer.apiserver.registry._names import generate_name
 from kinformer.apiserver.registry._registry import Registry, version_rank
+from kinformer.apiserver.registry._roles import check_roles, default_roles
 from kinformer.apiserver.registry._served import ALL_VERBS, PrinterColumn, ScalePaths, Served, Traits
 from kinformer.apiserver.registry._shapes import Shape
 
@@ -54,8 +55,10 @@ __all__ = [
     "check_definition_update",
     "check_metadata",
     "check_metadata_update",
+    "check_roles",
     "check_types",
     "conflict",
+    "default_roles",
     "expired",
     "forbidden",
     "future_version",

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from kinformer.apiserver.registry import Served
+from kinformer.apiserver.registry import Served, default_roles
 
 __all__ = ["for_create", "for_update", "timestamp"]
 
@@ -119,7 +119,10 @@ def _normalise(served: Served, content: dict[str, Any]) -> None:
     if owners := metadata.get("ownerReferences"):
         unique = [owner for index, owner in enumerate(owners) if owner not in owners[:index]]
         metadata["ownerReferences"] = unique
-    if served.is_custom or served.group not in {"", "apps"}:
+    if served.is_custom:
+        return
+    default_roles(served, content)
+    if served.group not in {"", "apps"}:
         return
     if _is_namespace(served):
         metadata["labels"] = {**metadata.get("labels", {}), _NAMESPACE_LABEL: metadata.get("name", "")}

@@ -11,6 +11,7 @@ from kinformer.apiserver.registry import (
     check_definition_update,
     check_metadata,
     check_metadata_update,
+    check_roles,
     invalid,
 )
 from kinformer.apiserver.rest._definitions import is_definition
@@ -56,6 +57,8 @@ def _content_problems(served: Served, subresource: str, content: dict[str, Any])
         )
     elif is_definition(served):
         yield from check_definition(content)
+    else:
+        yield from check_roles(served, content)
 
 
 def _immutables(served: Served, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[FieldProblem]:
