@@ -24,6 +24,7 @@
         InconsistencyError               a snapshot is not what the server says it was
         ClosedError                      used after it was closed
         LeadershipLostError              the lease went to someone else
+        MembershipLostError              the others may think that we are gone
         TerminalError                    a reconciler's word for: trying again will not help
 
 Which answer becomes which class is decided in one table, ``kinformer.client._status``. A caller's mistake is not
@@ -51,6 +52,7 @@ __all__ = [
     "InvalidError",
     "KinformerError",
     "LeadershipLostError",
+    "MembershipLostError",
     "MethodNotAllowedError",
     "NoMatchError",
     "NotFoundError",
@@ -236,6 +238,10 @@ class ClosedError(KinformerError):
 
 class LeadershipLostError(KinformerError):
     """The lease went to someone else."""
+
+
+class MembershipLostError(KinformerError):
+    """The Lease by which a replica shares keys with others was not renewed in time, so others may have its keys."""
 
 
 class TerminalError(KinformerError):

@@ -51,7 +51,7 @@ def _installation(command: ManifestsCommand, what: Sequence[Runnable]) -> tuple[
             ("kinformer", "run", file, *_options(manager, "" if is_own else address)),
             manager.permissions,
             port=_port(command, address),
-            replicas=1 if manager.election is None else 2,
+            replicas=2 if manager.election or manager.sharding else 1,
             grace=manager.grace,
         ),
         remarks,
@@ -65,9 +65,10 @@ def _options(manager: Manager, address: str) -> Sequence[str]:
 
 
 def _title(command: ManifestsCommand, manager: Manager) -> str:
-    """What the program is called: as its election, as its only controller, or else as its file."""
-    if manager.election is not None:
-        return manager.election.name
+    """What the program is called: as its election or sharding, as its only controller, or else as its file."""
+    contest = manager.election or manager.sharding
+    if contest is not None:
+        return contest.name
     return manager.controllers[0].name if len(manager.controllers) == 1 else command.file.stem
 
 

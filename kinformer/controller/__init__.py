@@ -11,6 +11,7 @@ from kinformer.controller._finalizers import FinalizerClient, add_finalizer, rem
 from kinformer.controller._history import Cause, Reason
 from kinformer.controller._leadership import Leadership
 from kinformer.controller._manager import Manager
+from kinformer.controller._membership import Admission
 from kinformer.controller._owners import owner_reference, set_owner
 from kinformer.controller._permissions import EVERYWHERE, Permission
 from kinformer.controller._predicates import (
@@ -24,6 +25,8 @@ from kinformer.controller._reconcile import Cache, Reconciler, Request, RequeueA
 from kinformer.controller._recorder import EventRecorder
 from kinformer.controller._run import run, serve
 from kinformer.controller._runnables import Runnable
+from kinformer.controller._shard import Shard
+from kinformer.controller._sharding import Sharding
 from kinformer.controller._signals import Signals
 from kinformer.controller._sources import KeyMap, Predicate
 from kinformer.controller._threads import PlainReconciler
@@ -32,6 +35,7 @@ from kinformer.controller._worker import Item
 
 __all__ = [
     "EVERYWHERE",
+    "Admission",
     "Applied",
     "Applier",
     "Cache",
@@ -59,6 +63,8 @@ __all__ = [
     "RequeueAfter",
     "Review",
     "Runnable",
+    "Shard",
+    "Sharding",
     "Signals",
     "Trigger",
     "Written",

@@ -9,15 +9,12 @@ from typing import Final
 from kinformer.client import Client
 from kinformer.clock import Clock
 from kinformer.controller._leadership import Campaign, Leadership
-from kinformer.controller._lease import LEASES
+from kinformer.controller._lease import LEASES, checked_times
 from kinformer.controller._permissions import Permission
 from kinformer.hooks import Hooks, guarded
 from kinformer.meta import ObjectKey
 
 __all__ = ["LeaderElection"]
-
-_SPREAD: Final = 1.2
-"""The longest pause between two tries is this much longer than the retry period, so the deadline must be longer still."""
 
 
 class LeaderElection:
@@ -59,22 +56,7 @@ class LeaderElection:
     ) -> None:
         if not name:
             raise ValueError("an election needs a name: that of the Lease that all replicas share")
-        if lease_duration < 1 or lease_duration != int(lease_duration):
-            raise ValueError(
-                f"lease_duration={lease_duration} must be whole seconds, as a Lease has them, and at least 1"
-            )
-        if not lease_duration > renew_deadline:
-            raise ValueError(
-                f"renew_deadline={renew_deadline} must be less than lease_duration={lease_duration}: "
-                "the difference is what the work has to end in before another leader begins"
-            )
-        if not retry_period > 0:
-            raise ValueError(f"retry_period={retry_period} must be more than 0")
-        if not renew_deadline > _SPREAD * retry_period:
-            raise ValueError(
-                f"renew_deadline={renew_deadline} must be more than {_SPREAD} times retry_period={retry_period}, "
-                "so that a renewal may fail once"
-            )
+        checked_times(lease_duration, renew_deadline, retry_period)
         self.name: Final = name
         self.namespace: Final = namespace
         self.identity: Final = identity or f"{socket.gethostname()}_{secrets.token_hex(8)}"

@@ -14,7 +14,7 @@ _REASONS: Final = 8
 """How many different reasons a key remembers; more would tell nobody more."""
 
 Cause: TypeAlias = Literal[
-    "listed", "added", "updated", "resynced", "deleted", "triggered", "retried", "requeued"
+    "listed", "added", "updated", "resynced", "deleted", "triggered", "retried", "requeued", "taken over"
 ]
 """What happened."""
 

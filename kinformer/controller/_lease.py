@@ -7,10 +7,13 @@ from typing import Any, Final, Self
 
 from kinformer.meta import Object, ObjectKey, Resource
 
-__all__ = ["LEASES", "LeaseRecord", "held", "released"]
+__all__ = ["LEASES", "LeaseRecord", "checked_times", "held", "released"]
 
 LEASES: Final = Resource.builtin("Lease")
 """``leases`` of ``coordination.k8s.io/v1``."""
+
+_SPREAD: Final = 1.2
+"""The longest pause between two tries is this much longer than the retry period, so the deadline must be longer still."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +80,30 @@ def released(lease: Object, *, now: datetime) -> dict[str, Any]:
     spec.pop("holderIdentity", None)
     spec |= {"leaseDurationSeconds": 1, "renewTime": _micro_time(now)}
     return content
+
+
+def checked_times(lease_duration: float, renew_deadline: float, retry_period: float) -> None:
+    """Refuse settings with which whoever holds a Lease might lose it by being well.
+
+    Raises:
+        ValueError: One is out of order.
+    """
+    if lease_duration < 1 or lease_duration != int(lease_duration):
+        raise ValueError(
+            f"lease_duration={lease_duration} must be whole seconds, as a Lease has them, and at least 1"
+        )
+    if not lease_duration > renew_deadline:
+        raise ValueError(
+            f"renew_deadline={renew_deadline} must be less than lease_duration={lease_duration}: "
+            "the difference is what the work has to end in before another one begins"
+        )
+    if not retry_period > 0:
+        raise ValueError(f"retry_period={retry_period} must be more than 0")
+    if not renew_deadline > _SPREAD * retry_period:
+        raise ValueError(
+            f"renew_deadline={renew_deadline} must be more than {_SPREAD} times retry_period={retry_period}, "
+            "so that a renewal may fail once"
+        )
 
 
 def _begun(key: ObjectKey) -> dict[str, Any]:

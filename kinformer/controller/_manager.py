@@ -3,7 +3,7 @@
 import logging
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import AsyncExitStack, ExitStack
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, ExitStack
 from functools import partial
 from random import Random
 from typing import Final
@@ -21,6 +21,8 @@ from kinformer.controller._preflight import look, tell
 from kinformer.controller._preflight_report import Preflight
 from kinformer.controller._runnables import Group, Runnable, Shutdown
 from kinformer.controller._runner import ControllerRunner, Reach
+from kinformer.controller._shard import Shard
+from kinformer.controller._sharding import Sharding
 from kinformer.controller._sources import Scope
 from kinformer.controller._survey import survey
 from kinformer.controller._watchdog import Watchdog
@@ -50,9 +52,11 @@ class Manager:
             They are used as they are: whoever made them closes them. None: a ``Client()`` is made for each run.
         election: How one of several replicas becomes the one that reconciles; None: this one does. Who stands by has
             its caches and queues filled already, so it takes over without a list. The Lease is in the first cluster.
+        sharding: How several replicas share the keys, so that all of them reconcile, and each key is reconciled by one; in
+            the place of an election. The Leases are in the first cluster; a key is one key in all clusters.
         servers: What starts before all else, and stops after it, such as whatever answers probes.
         others: What runs in each replica, from when the caches begin to fill.
-        leading: What runs beside the workers, so with an election in the leader only.
+        leading: What runs beside the workers, so with an election in the leader only; with sharding in each replica.
         grace: Seconds that all of them get to finish when a stop is asked, reconciles first, before they are cancelled;
             ``was_cut`` tells what was.
         loop_limit: Seconds for which the event loop may stand still before the log names the reconcile that holds it up
@@ -80,6 +84,7 @@ class Manager:
         *controllers: Controller,
         clients: Client | Mapping[str, Client] | None = None,
         election: LeaderElection | None = None,
+        sharding: Sharding | None = None,
         servers: Iterable[Runnable] = (),
         others: Iterable[Runnable] = (),
         leading: Iterable[Runnable] = (),
@@ -102,6 +107,8 @@ class Manager:
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
             raise ValueError(f"controller names must differ, for logs and metrics; twice: {', '.join(twice)}")
+        if election is not None and sharding is not None:
+            raise ValueError("with an election one replica works, with sharding all do: give one of them")
         if not grace >= 0:
             raise ValueError(f"grace={grace} must be zero or more")
         if not loop_limit > 0:
@@ -114,6 +121,7 @@ class Manager:
             raise ValueError("clients={} names no cluster: leave it out to use the current one")
         self.address: Final = address or ""
         self.election: Final = election
+        self.sharding: Final = sharding
         self.grace: Final = grace
         self._has_preflight = preflight
         self._loop_limit = loop_limit
@@ -140,6 +148,7 @@ class Manager:
         self._runners: list[ControllerRunner] = []
         self._candidacy: anyio.CancelScope | None = None  # while we stand by
         self._leadership: Leadership | None = None  # while we lead
+        self._shard: Shard | None = None  # while we share keys with others
         self._is_running = False
         self._is_stopping = False
 
@@ -150,9 +159,9 @@ class Manager:
 
     @property
     def permissions(self) -> tuple[Permission, ...]:
-        """The least that the account of the program needs: for its controllers, and for the election."""
-        election = () if self.election is None else self.election.permissions
-        return least((*self._declared, *election))
+        """The least that the account of the program needs: for its controllers, and for the election or the sharding."""
+        contest = self.election or self.sharding
+        return least((*self._declared, *(() if contest is None else contest.permissions)))
 
     @property
     def waits(self) -> Mapping[str, Sequence[str]]:
@@ -225,7 +234,7 @@ class Manager:
         """Run until ``stop``, until a part fails, or until cancelled, which cancels running reconciles at once.
 
         ``started()`` is called when all caches are synced and the workers run, or when a stop was asked before that;
-        with an election, when this replica stands by. After the end the manager may run again.
+        with an election or sharding, when this replica stands by. After the end the manager may run again.
 
         Args:
             client: The client to use, where none was given to the constructor.
@@ -235,6 +244,7 @@ class Manager:
             OSError: The address is in use, or cannot be listened on.
             LeadershipLostError: The lease could not be renewed; the reconciles that ran were cancelled. Whoever restarts
                 the program makes it stand by again.
+            MembershipLostError: Likewise, with sharding.
             RuntimeError: The manager runs already.
             ValueError: It has clients of its own, and another one is given.
             Exception: What a part failed with.
@@ -305,25 +315,26 @@ class Manager:
                 async with open_task_group() as filling:
                     for runner in self._runners:
                         filling.start_soon(runner.fill)
-                    if self.election is None:
+                    contest = self.election or self.sharding
+                    if contest is None:
                         await self._work(task_status)
                     else:
-                        await self._stand_for(self.election, clusters, task_status)
+                        await self._stand_for(contest, clusters, task_status)
         finally:
             for runner in self._runners:
                 self._shutdown.cut(runner.was_cut)
-            self._runners, self._candidacy, self._leadership = [], None, None
+            self._runners, self._candidacy, self._leadership, self._shard = [], None, None, None
 
-    async def _work(self, task_status: TaskStatus[None], fence: Leadership | None = None) -> None:
+    async def _work(self, task_status: TaskStatus[None], fence: Leadership | Shard | None = None) -> None:
         async with self._groups[-1].running(self._shutdown), open_task_group() as tasks:
             for runner in self._runners:
-                tasks.start_soon(runner.work, fence)
+                tasks.start_soon(runner.work, fence, self._shard)
             for runner in self._runners:
                 await runner.wait_settled()
             task_status.started()
 
     async def _stand_for(
-        self, election: LeaderElection, clusters: Mapping[str, Reach], task_status: TaskStatus[None]
+        self, contest: LeaderElection | Sharding, clusters: Mapping[str, Reach], task_status: TaskStatus[None]
     ) -> None:
         with self._clock.move_on_after(_WARM_UP):
             for runner in self._runners:
@@ -334,11 +345,20 @@ class Manager:
             self._candidacy = candidacy
             if self._is_stopping:
                 return
-            leading = election.lead(client, clock=self._clock, random=self._random, hooks=self._hooks)
-            async with leading as leadership:
+            async with self._entered(contest, client) as right:
                 self._candidacy = None  # from now on a stop is graceful
-                self._leadership = leadership
-                await self._work(anyio.TASK_STATUS_IGNORED, leadership if election.is_fenced else None)
+                if isinstance(right, Shard):
+                    self._shard = right
+                else:
+                    self._leadership = right
+                await self._work(anyio.TASK_STATUS_IGNORED, right if contest.is_fenced else None)
+
+    def _entered(
+        self, contest: LeaderElection | Sharding, client: Client
+    ) -> AbstractAsyncContextManager[Leadership | Shard]:
+        if isinstance(contest, Sharding):
+            return contest.join(client, clock=self._clock, hooks=self._hooks)
+        return contest.lead(client, clock=self._clock, random=self._random, hooks=self._hooks)
 
     @property
     def _phase(self) -> Phase:
@@ -348,4 +368,6 @@ class Manager:
             return "starting"
         if any(runner.waits for runner in self._runners):
             return "filling"
-        return "running" if self.election is None or self._leadership is not None else "standing by"
+        has_contest = self.election is not None or self.sharding is not None
+        has_right = self._leadership is not None or self._shard is not None
+        return "standing by" if has_contest and not has_right else "running"

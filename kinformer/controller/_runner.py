@@ -16,7 +16,9 @@ from kinformer.controller._controller import Controller
 from kinformer.controller._history import History, Reason, reason_of
 from kinformer.controller._reconcile import Cache, Request
 from kinformer.controller._recorder import EventRecorder
+from kinformer.controller._shard import Shard
 from kinformer.controller._sources import EventSource, Scope, priority_of
+from kinformer.controller._takeover import Spring, Takeover
 from kinformer.controller._triggers import Events, cluster_of
 from kinformer.controller._worker import Item, Workers
 from kinformer.errors import ClosedError
@@ -25,13 +27,21 @@ from kinformer.informer import InformerFactory, Notification, Registration, Shar
 from kinformer.meta import Object, ObjectKey, Resource
 from kinformer.reflector import ConditionType
 from kinformer.tasks import open_task_group
-from kinformer.workqueue import Gauges, PriorityReady, Snapshot, WorkQueue, controller_default
+from kinformer.workqueue import (
+    LOW_PRIORITY,
+    Gauges,
+    PriorityReady,
+    Snapshot,
+    WorkQueue,
+    controller_default,
+)
 
 __all__ = ["ControllerRunner", "Reach"]
 
 logger = logging.getLogger("kinformer.controller")
 
 _TRIGGERED: Final = Reason("triggered")
+_TAKEN_OVER: Final = Reason("taken over")
 
 _PATIENCE: Final = 10.0
 """How long a cache may take to fill before the log says so, and how often it says so again."""
@@ -89,6 +99,8 @@ class ControllerRunner:
         self._clock = clock
         self._caches: dict[str, dict[Resource, SharedInformer[Object]]] = {}
         self._registrations: list[Registration] = []
+        self._springs: list[Spring] = []
+        self._shard: Shard | None = None
         self._queue: WorkQueue[Item] = WorkQueue(
             controller.name,
             ready=PriorityReady(),
@@ -201,11 +213,12 @@ class ControllerRunner:
         self._syncing = None
         self._filled.set()
 
-    async def work(self, fence: Fence | None = None) -> None:
+    async def work(self, fence: Fence | None = None, shard: Shard | None = None) -> None:
         """Reconcile until stopped, once the caches are filled; cancellation cancels the reconciles that run.
 
         Args:
             fence: Asked right before each write of a reconciler.
+            shard: Which keys are ours; ``None`` for all.
         """
         try:
             await self._filled.wait()
@@ -213,6 +226,9 @@ class ControllerRunner:
                 sight.log.fence = fence
             if not self._is_stopping:
                 async with self._recording(), open_task_group() as events:
+                    if shard is not None:
+                        self._shard = self._workers.gate = shard
+                        events.start_soon(Takeover(shard, self._springs, self._take_over).run)
                     async with anyio.create_task_group() as tasks:
                         await tasks.start(self._workers.run)
                         logger.info("%s: caches are synced, reconciling", self.name)
@@ -238,11 +254,18 @@ class ControllerRunner:
 
     def _trigger(self, key: ObjectKey, /, *, cluster: str = "", delay: float = 0.0) -> None:
         item = Item(cluster_of(key, cluster, self._clusters), key)
+        if self._shard is not None and not self._shard.owns(key):
+            return
         self._history.add(item, _TRIGGERED)
         if delay:
             self._queue.add_after(item, delay)
         else:
             self._queue.add(item)
+
+    def _take_over(self, cluster: str, key: ObjectKey) -> None:
+        item = Item(cluster, key)
+        self._history.add(item, _TAKEN_OVER)
+        self._queue.add(item, priority=LOW_PRIORITY)
 
     def _open(self, cluster: str, reach: Reach, resources: ExitStack) -> None:
         caches = self._caches[cluster] = {}
@@ -264,12 +287,15 @@ class ControllerRunner:
             registration = informer.add_handler(self._enqueuer(cluster, source), name=self.name)
             resources.callback(informer.remove_handler, registration)
             self._registrations.append(registration)
+            self._springs.append(Spring(cluster, source, informer))
 
     def _enqueuer(self, cluster: str, source: EventSource) -> Callable[[Notification[Object]], None]:
         def enqueue(notification: Notification[Object]) -> None:
             priority = priority_of(notification)
             reason = reason_of(source.resource, notification)
             for key in source.keys_of(notification):
+                if self._shard is not None and not self._shard.owns(key):
+                    continue  # whose it is hears of it as well
                 item = Item(cluster, key)
                 self._history.add(item, reason)
                 self._queue.add(item, priority=priority)

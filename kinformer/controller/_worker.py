@@ -5,13 +5,14 @@ import logging
 from collections.abc import Callable, Mapping
 from functools import partial
 from types import MappingProxyType
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, Protocol, TypeAlias
 
 import anyio
 from anyio.abc import TaskStatus
 
 from kinformer.clock import Clock, Timer
 from kinformer.controller._history import History, Reason
+from kinformer.controller._membership import Admission
 from kinformer.controller._reconcile import Reconciler, Request, RequeueAfter
 from kinformer.errors import TerminalError
 from kinformer.hooks import Hooks, ReconcileFinished, ReconcileResult
@@ -19,13 +20,16 @@ from kinformer.meta import ObjectKey
 from kinformer.tasks import has_cancellation, shed_cancellation, sole
 from kinformer.workqueue import WorkQueue
 
-__all__ = ["Item", "Outcome", "Workers", "result_of"]
+__all__ = ["Gate", "Item", "Outcome", "Workers", "result_of"]
 
 logger = logging.getLogger("kinformer.controller")
 
 
 _RETRIED: Final = Reason("retried")
 _REQUEUED: Final = Reason("requeued")
+
+_LATER: Final = 1.0
+"""Seconds until a key is asked for again that another member of a group is finishing."""
 
 _LONG: Final = 60.0
 """Seconds after which the log tells of a call that is still going on."""
@@ -56,6 +60,16 @@ def result_of(outcome: Outcome) -> ReconcileResult:
             return ReconcileResult.TERMINAL
         case Exception():
             return ReconcileResult.ERROR
+
+
+class Gate(Protocol):
+    """Says which keys may be worked on; a ``Shard`` fits."""
+
+    def enter(self, key: ObjectKey, /) -> Admission:
+        """Begin, if that may be."""
+
+    def leave(self, key: ObjectKey, /) -> None:
+        """It has ended, where it has begun."""
 
 
 class Workers:
@@ -106,6 +120,8 @@ class Workers:
         self._deadline: Timer | None = None
         self._warning: Timer | None = None
         self._told_of: set[Item] = set()  # those that run for so long that the log has told of them
+        self.gate: Gate | None = None
+        """Asked for each key that is taken; ``None`` lets all in. A key that is another's is dropped here."""
         self.was_cut: tuple[Item, ...] = ()
         """The keys whose reconciles were cancelled when the grace was over."""
 
@@ -153,8 +169,27 @@ class Workers:
         async for lease in self._queue:
             with lease as item:
                 task.set_name(f"{self.name}: reconcile of {item}")  # what the watchdog tells
-                if not self._is_stopping:  # a queue that is shut down still hands out what it holds
+                if self._is_stopping:  # a queue that is shut down still hands out what it holds
+                    continue
+                if self.gate is None:
                     await self._perform(item)
+                elif self._admits(self.gate, item):
+                    try:
+                        await self._perform(item)
+                    finally:
+                        self.gate.leave(item.key)
+
+    def _admits(self, gate: Gate, item: Item) -> bool:
+        match gate.enter(item.key):
+            case Admission.NOW:
+                return True
+            case Admission.LATER:
+                self._queue.add_after(item, _LATER)
+            case Admission.ELSEWHERE:
+                self._queue.forget(item)
+                self._history.succeeded(item)
+                self._history.take(item)
+        return False
 
     async def _perform(self, item: Item) -> None:
         attempt = self._queue.requeues(item) + 1

@@ -19,6 +19,7 @@ __all__ = [
     "KeyTaken",
     "LeadershipChanged",
     "LoopBlocked",
+    "MembersChanged",
     "ObjectQuarantined",
     "ReconcileFinished",
     "ReconcileResult",
@@ -217,6 +218,17 @@ class LeadershipChanged(msgspec.Struct, frozen=True):
     identity: str
     """Ours."""
     is_leader: bool
+
+
+class MembersChanged(msgspec.Struct, frozen=True):
+    """A replica that shares keys with others has become a member, knows of other members than before, or is none any more."""
+
+    name: str
+    """The group's name."""
+    identity: str
+    """Ours."""
+    members: tuple[str, ...]
+    """The identities of all members, ours among them; empty where we are none."""
 
 
 class LoopBlocked(msgspec.Struct, frozen=True):

@@ -55,6 +55,10 @@ NEVER_WAITS: Final[Mapping[str, str]] = {
 _TOGETHER = "a write and what follows from it are done together, whoever does not want it any more"
 _STOPS = "in a task of its own behind a shield, so that a server always comes to its end"
 
+_RENEWED = (
+    "there is litter only a while after it has joined, and from then on its Lease is renewed behind a shield"
+)
+
 SHIELDED: Final[Mapping[str, str]] = {
     "apiserver/rest/_definitions.py, Definitions._finish": _TOGETHER,
     "apiserver/rest/_definitions.py, Definitions._withdraw": _TOGETHER,
@@ -68,6 +72,8 @@ SHIELDED: Final[Mapping[str, str]] = {
     "apiserver/http/_serving.py, _Serving.run": _STOPS,
     "apiserver/http/_serving.py, _Serving.stop: await checkpoint()": _STOPS,
     "apiserver/http/_serving.py, _Serving.stop: await self._finished.wait() (2)": _STOPS,
+    "controller/_shard.py, Enrolment._step: await self._tidy()": _RENEWED,
+    "controller/_shard.py, Enrolment._tidy": _RENEWED,
     "controller/_tenure.py, Tenure._keep: await self.attempt()": (
         "a lease is renewed behind a shield while the work under it ends; the steps of a try are cancelled before it is won"
     ),

@@ -31,7 +31,6 @@ from kinformer.controller import (
     remove_finalizer,
     serve,
 )
-from kinformer.controller._lease import LEASES
 from kinformer.controller._signals import SIGNALS
 from kinformer.meta import Object, ObjectKey
 from kinformer.tasks import has_cancellation
@@ -155,24 +154,6 @@ class Flawed(Random):
 
     def random(self) -> float:
         raise LookupError("a bug")
-
-
-async def elections(sweep: Sweep) -> None:
-    """A candidacy from standing by to giving back; whatever became of it, the next one comes to lead."""
-    async with Cluster() as cluster:
-        leases, names = cluster.client.resource(LEASES), count()
-
-        async def lead() -> None:
-            name = f"e{next(names)}"
-            other = {"holderIdentity": "other", "leaseDurationSeconds": 3}
-            await leases.create({"metadata": {"name": name, "namespace": "default"}, "spec": other})
-            async with anyio.create_task_group() as tasks:
-                tasks.start_soon(cluster.advance, 60.0)
-                async with LeaderElection(name).lead(cluster.client):
-                    await cluster.clock.sleep(5.0)
-                tasks.cancel_scope.cancel()
-
-        await sweep.of(lead, held=lambda: cluster.clock.next_timer)
 
 
 class Service:

@@ -6,7 +6,7 @@ from typing import Any
 import anyio
 import pytest
 
-from kinformer.controller import Item, Request, RequeueAfter
+from kinformer.controller import Admission, Item, Request, RequeueAfter
 from kinformer.controller._worker import result_of
 from kinformer.errors import ConflictError, TerminalError
 from kinformer.hooks import ReconcileResult
@@ -311,3 +311,67 @@ async def test_no_keys_are_lost_or_doubled_over_many_failures() -> None:
     last = {event.key: event.result for event in bench.hooks.finished}
     assert set(last.values()) == {ReconcileResult.SUCCESS}
     assert len(last) == len(items)
+
+
+class Doors:
+    """A gate that a test opens and shuts."""
+
+    def __init__(self, **admissions: Admission) -> None:
+        self.admissions = admissions
+        self.inside: list[str] = []
+
+    def enter(self, key: ObjectKey, /) -> Admission:
+        admission = self.admissions.get(key.name, Admission.NOW)
+        if admission is Admission.NOW:
+            self.inside.append(key.name)
+        return admission
+
+    def leave(self, key: ObjectKey, /) -> None:
+        self.inside.remove(key.name)
+
+
+async def test_a_key_that_is_anothers_is_dropped_with_all_that_is_known_of_it() -> None:
+    bench = Bench(answering(ValueError("no")))
+    bench.workers.gate = doors = Doors()
+    bench.queue.add(A)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(bench.workers.run)
+        await settle()
+        assert bench.history.last_error(A)
+        doors.admissions = {"a": Admission.ELSEWHERE}
+        await bench.clock.advance(60)
+        bench.workers.stop(0)
+    assert bench.names == ["a"]
+    assert bench.results == [ReconcileResult.ERROR]
+    assert len(bench.history) == bench.queue.requeues(A) == 0
+
+
+async def test_a_key_that_another_one_finishes_is_asked_for_again_each_second() -> None:
+    bench = Bench(succeed)
+    bench.workers.gate = doors = Doors(a=Admission.LATER)
+    bench.queue.add(A)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(bench.workers.run)
+        await bench.clock.advance(2.5)
+        assert bench.names == []
+        doors.admissions = {}
+        await bench.clock.advance(1)
+        bench.workers.stop(0)
+    assert bench.moments == [3]
+    assert bench.results == [ReconcileResult.SUCCESS]
+
+
+async def test_who_was_let_in_leaves_however_it_ends() -> None:
+    bench = Bench(hang, count=1, timeout=5)
+    bench.workers.gate = doors = Doors()
+    bench.queue.add(A)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(bench.workers.run)
+        await settle()
+        assert doors.inside == ["a"]
+        await bench.clock.advance(5)
+        assert doors.inside == []
+        await bench.clock.advance(2)
+        assert doors.inside == ["a"]
+        tasks.cancel_scope.cancel()
+    assert doors.inside == []
