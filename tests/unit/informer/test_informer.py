@@ -51,19 +51,6 @@ async def test_the_initial_content_and_each_change_reach_the_store_and_the_handl
     assert bench.source.pending == 0
 
 
-async def test_what_comes_with_one_read_wakes_a_handler_once(make: MakeBench) -> None:
-    """When its first call comes, the rest of the read waits already."""
-    changes = [added(pod(f"{number}", 10 + number)) for number in range(20)]
-    bench = make([*snapshot(9), 1.0, changes, HOLD])
-    backlogs: list[int] = []
-    registration = bench.informer.add_handler(lambda told: backlogs.append(registration.backlog))
-    async with anyio.create_task_group() as tasks:
-        await tasks.start(bench.informer.run)
-        await bench.clock.advance(1)
-        bench.informer.close()
-    assert backlogs == list(reversed(range(20)))
-
-
 async def test_it_is_synced_with_the_first_list_even_an_empty_one(make: MakeBench) -> None:
     bench = make([1.0, *snapshot(9), HOLD])
     registration = bench.informer.add_handler(bench.log)

@@ -20,6 +20,19 @@ from kinformer.testing import (
 from tests.unit.informer.stage import Log, MakeBench, pod, snapshot
 
 
+async def test_what_comes_with_one_read_wakes_a_handler_once(make: MakeBench) -> None:
+    """When its first call comes, the rest of the read waits already."""
+    changes = [added(pod(f"{number}", 10 + number)) for number in range(20)]
+    bench = make([*snapshot(9), 1.0, changes, HOLD])
+    backlogs: list[int] = []
+    registration = bench.informer.add_handler(lambda told: backlogs.append(registration.backlog))
+    async with anyio.create_task_group() as tasks:
+        await tasks.start(bench.informer.run)
+        await bench.clock.advance(1)
+        bench.informer.close()
+    assert backlogs == list(reversed(range(20)))
+
+
 async def test_a_late_handler_gets_what_is_there_and_then_every_change(make: MakeBench) -> None:
     bench = make([*snapshot(5, pod("a", 1), pod("b", 2)), 1.0, modified(pod("a", 10)), HOLD])
     async with anyio.create_task_group() as tasks:
