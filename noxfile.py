@@ -20,7 +20,15 @@ nox.options.default_venv_backend = "venv"
 
 TOOLS = ("import-linter", "mypy", "ruff", "types-PyYAML")
 TESTS = (
-    *("hypothesis", "pytest", "pytest-asyncio", "pytest-timeout", "pytest-xdist", "zstandard"),
+    *(
+        "hypothesis",
+        "opentelemetry-sdk",
+        "pytest",
+        "pytest-asyncio",
+        "pytest-timeout",
+        "pytest-xdist",
+        "zstandard",
+    ),
     *("jsonpath-ng", "pydantic", "python-jsonpath"),  # what people read objects with
 )
 DOCS = ("mkdocs-material", "mkdocstrings[python]")
@@ -38,7 +46,7 @@ def demo(session: nox.Session) -> None:
 @nox.session
 def tests(session: nox.Session) -> None:
     """Lint, types, layers, unit to wire tests, examples, docs."""
-    install(session, ".[apiserver,cli,etcd,metrics,test]", *TOOLS, *TESTS, *DOCS)
+    install(session, ".[apiserver,cli,etcd,metrics,test,tracing]", *TOOLS, *TESTS, *DOCS)
     session.run("ruff", "format", "--check", *CODE)
     session.run("ruff", "check", *CODE)
     session.run("lint-imports", "--no-cache")
@@ -71,7 +79,7 @@ def bench(session: nox.Session) -> None:
 @nox.session
 def soak(session: nox.Session) -> None:
     """Run each seeded scenario with 200 seeds, and each state machine ten times as long."""
-    install(session, ".[apiserver,cli,etcd,metrics,test]", *TESTS)
+    install(session, ".[apiserver,cli,etcd,metrics,test,tracing]", *TESTS)
     session.run(
         "pytest",
         "-n",

@@ -98,6 +98,7 @@ DRIVEN = {
     ],
     "test_stored": ["apiserver.cacher._stored.StoredObject"],
     "test_tally": ["observe._histogram.Histogram", "observe._tally.Tally"],
+    "test_tracing": ["observe._tracing.Tracing"],
     "test_trends": ["observe._trends.Trends"],
     "test_turns": ["client._rate_limit.Bucket"],
     "test_views": ["apiserver.cacher._views.Views"],
@@ -141,6 +142,8 @@ EXEMPT = {
     "hooks._hooks.NoHooks": "holds nothing",
     "informer._lister.Lister": "reads a store and holds nothing of its own",
     "meta._events.Objects": "a tuple of records, seen as objects",
+    "observe._logs.JsonFormatter": "holds nothing",
+    "observe._logs.ReconcileFilter": "holds nothing",
     "observe._metrics.Metrics": "its numbers are a Tally's, and those of a report",
     "store._union.UnionStore": "reads other stores and holds nothing of its own",
 }

@@ -64,6 +64,7 @@ class Request:
         attempt: 1, or one more than the failures in a row of this key.
         last_error: What the call before failed with, in words; ``""`` where it did not.
         reasons: What has made the key run, the first few of it: for logs, not for decisions.
+        reconcile_id: Of this call and no other, for logs and traces; ``""`` where nobody gave it one.
         caches: The caches that the controller has declared; read them through ``lister``.
         recorder: Writes events; tell it something through ``event``.
     """
@@ -74,6 +75,7 @@ class Request:
     attempt: int = 1
     last_error: str = ""
     reasons: tuple[Reason, ...] = ()
+    reconcile_id: str = ""
     caches: Mapping[Resource, Cache] = field(default_factory=dict, repr=False, compare=False)
     recorder: EventRecorder | None = field(default=None, repr=False, compare=False)
 

@@ -4,7 +4,9 @@ import logging
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass
+from itertools import count
 from random import Random
+from secrets import token_hex
 from typing import Final, NamedTuple
 
 import anyio
@@ -22,7 +24,7 @@ from kinformer.controller._takeover import Spring, Takeover
 from kinformer.controller._triggers import Events, cluster_of
 from kinformer.controller._worker import Item, Workers
 from kinformer.errors import ClosedError
-from kinformer.hooks import Hooks
+from kinformer.hooks import Hooks, KeyTriggered, NoHooks
 from kinformer.informer import InformerFactory, Notification, Registration, SharedInformer
 from kinformer.meta import Object, ObjectKey, Resource
 from kinformer.reflector import ConditionType
@@ -120,6 +122,9 @@ class ControllerRunner:
             clock=clock,
             hooks=hooks,
         )
+        self._is_heard = type(hooks) is not NoHooks
+        self._run_id = token_hex(4)
+        self._calls = count(1)
         self._resources = ExitStack()
         self._filled = anyio.Event()
         self._settled = anyio.Event()
@@ -256,7 +261,7 @@ class ControllerRunner:
         item = Item(cluster_of(key, cluster, self._clusters), key)
         if self._shard is not None and not self._shard.owns(key):
             return
-        self._history.add(item, _TRIGGERED)
+        self._note(item, _TRIGGERED)
         if delay:
             self._queue.add_after(item, delay)
         else:
@@ -297,10 +302,18 @@ class ControllerRunner:
                 if self._shard is not None and not self._shard.owns(key):
                     continue  # whose it is hears of it as well
                 item = Item(cluster, key)
-                self._history.add(item, reason)
+                self._note(item, reason)
                 self._queue.add(item, priority=priority)
 
         return enqueue
+
+    def _note(self, item: Item, reason: Reason) -> None:
+        self._history.add(item, reason)
+        if self._is_heard:  # not for each event where nobody listens
+            resource, name = str(reason.resource or ""), str(reason.key or "")
+            self._hooks.key_triggered(
+                KeyTriggered(self.name, item.cluster, item.key, reason.cause, resource, name)
+            )
 
     async def _wait_synced(self) -> None:
         while True:
@@ -346,6 +359,7 @@ class ControllerRunner:
             attempt,
             self._history.last_error(item),
             self._history.take(item),
+            f"{self._run_id}-{next(self._calls)}",
             sight.caches,
             sight.recorder,
         )

@@ -15,8 +15,9 @@ from kinformer.controller._history import History, Reason
 from kinformer.controller._membership import Admission
 from kinformer.controller._reconcile import Reconciler, Request, RequeueAfter
 from kinformer.errors import TerminalError
-from kinformer.hooks import Hooks, ReconcileFinished, ReconcileResult
+from kinformer.hooks import Hooks, ReconcileFinished, ReconcileResult, ReconcileStarted
 from kinformer.meta import ObjectKey
+from kinformer.observe import Reconciling, reconciling
 from kinformer.tasks import has_cancellation, shed_cancellation, sole
 from kinformer.workqueue import WorkQueue
 
@@ -197,18 +198,42 @@ class Workers:
         began = self._running[item] = self._clock.monotonic()
         if self._warning is None:  # one timer for all calls: one for each would cost a tenth of a short call
             self._warning = self._clock.call_at(began + _LONG, self._warn)
+        token = reconciling.set(
+            Reconciling(self.name, item.cluster, str(item.key), request.reconcile_id, attempt)
+        )
+        self._hooks.reconcile_started(
+            ReconcileStarted(
+                self.name,
+                item.cluster,
+                item.key,
+                attempt,
+                request.reconcile_id,
+                tuple(map(str, request.reasons)),
+            )
+        )
         try:
             outcome = await self._call(request)
+        except anyio.get_cancelled_exc_class():
+            self._tell(request, ReconcileResult.CANCELLED, began)
+            raise
         finally:
+            reconciling.reset(token)
             del self._running[item]
             self._told_of.discard(item)
-        duration = self._clock.monotonic() - began
         error = outcome if isinstance(outcome, Exception) else None
-        self._hooks.reconcile_finished(
-            ReconcileFinished(self.name, item.key, result_of(outcome), duration, error)
-        )
+        self._tell(request, result_of(outcome), began, error)
         self._settle(item, outcome)
         self._log(item, request, outcome)
+
+    def _tell(
+        self, request: Request, result: ReconcileResult, began: float, error: Exception | None = None
+    ) -> None:
+        duration = self._clock.monotonic() - began
+        self._hooks.reconcile_finished(
+            ReconcileFinished(
+                self.name, request.key, result, duration, error, request.cluster, request.reconcile_id
+            )
+        )
 
     def _settle(self, item: Item, outcome: Outcome) -> None:
         match outcome:
@@ -282,6 +307,7 @@ class Workers:
         attempt = request.attempt
         facts = self._facts(item) | {
             "attempt": attempt,
+            "reconcile_id": request.reconcile_id,
             "reasons": [str(reason) for reason in request.reasons],
         }
         match outcome:

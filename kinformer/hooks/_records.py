@@ -17,12 +17,14 @@ __all__ = [
     "KeyResumed",
     "KeyRetried",
     "KeyTaken",
+    "KeyTriggered",
     "LeadershipChanged",
     "LoopBlocked",
     "MembersChanged",
     "ObjectQuarantined",
     "ReconcileFinished",
     "ReconcileResult",
+    "ReconcileStarted",
     "ReflectorFailed",
     "ReflectorListed",
     "ReflectorWatched",
@@ -191,13 +193,46 @@ class KeyResumed(msgspec.Struct, frozen=True, gc=False):
     """How many keys of the queue are parked now."""
 
 
+class KeyTriggered(msgspec.Struct, frozen=True, gc=False):
+    """Something happened that makes a controller look at a key, whether that waits for its run already or not."""
+
+    controller: str
+    cluster: str
+    key: ObjectKey
+    cause: str
+    """What happened, such as ``updated`` or ``deleted``."""
+    resource: str
+    """The resource of the object to which it happened; ``""`` where it was none."""
+    name: str
+    """That object, as ``namespace/name``."""
+
+
+class ReconcileStarted(msgspec.Struct, frozen=True):
+    """A reconciler is called; told in the task that calls it, right before.
+
+    Each is followed by a ``ReconcileFinished`` with the same id, in the same task.
+    """
+
+    controller: str
+    cluster: str
+    key: ObjectKey
+    attempt: int
+    """1, or one more than the failures in a row of this key."""
+    reconcile_id: str
+    """Of this call and no other."""
+    reasons: tuple[str, ...] = ()
+    """What has made the key run, the first few of it, in words."""
+
+
 class ReconcileResult(StrEnum):
-    """How a reconcile ended; the values are controller-runtime's ``result`` label, with ``terminal`` added."""
+    """How a reconcile ended; the values are controller-runtime's ``result`` label, with the last two added."""
 
     SUCCESS = "success"
     REQUEUE_AFTER = "requeue_after"
     ERROR = "error"
     TERMINAL = "terminal"
+    CANCELLED = "cancelled"
+    """It was cut short: by a stop whose grace was over, or by the loss of a lease."""
 
 
 class ReconcileFinished(msgspec.Struct, frozen=True):
@@ -208,6 +243,8 @@ class ReconcileFinished(msgspec.Struct, frozen=True):
     result: ReconcileResult
     duration: float
     error: Exception | None = None
+    cluster: str = ""
+    reconcile_id: str = ""
 
 
 class LeadershipChanged(msgspec.Struct, frozen=True):

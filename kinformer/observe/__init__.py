@@ -1,7 +1,9 @@
-"""See a manager at work: probes, metrics and a page over HTTP, and the reports that they are made of."""
+"""See a manager at work: probes, metrics and a page over HTTP, spans, and logs."""
 
+from kinformer.observe._logs import JsonFormatter, ReconcileFilter
 from kinformer.observe._metrics import Metrics
 from kinformer.observe._observation import Observation
+from kinformer.observe._reconciling import Reconciling, reconciling
 from kinformer.observe._report import (
     ControllerReport,
     HandlerReport,
@@ -13,6 +15,7 @@ from kinformer.observe._report import (
     Trouble,
 )
 from kinformer.observe._server import Address, HttpServer
+from kinformer.observe._tracing import Tracing
 from kinformer.observe._trends import Load
 
 __all__ = [
@@ -21,12 +24,17 @@ __all__ = [
     "HandlerReport",
     "HttpServer",
     "InformerReport",
+    "JsonFormatter",
     "KeyReport",
     "LeaseReport",
     "Load",
     "Metrics",
     "Observation",
     "Phase",
+    "ReconcileFilter",
+    "Reconciling",
     "Report",
+    "Tracing",
     "Trouble",
+    "reconciling",
 ]

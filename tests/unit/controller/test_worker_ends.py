@@ -43,7 +43,7 @@ async def test_who_does_not_finish_within_the_grace_is_cancelled(caplog: pytest.
         await bench.clock.advance(1)
         assert not bench.workers.running
     assert "site: the grace is over, cancelling the reconciles of default/a" in caplog.messages
-    assert bench.results == []
+    assert bench.results == [ReconcileResult.CANCELLED]
 
 
 async def test_stopped_before_they_run_the_workers_do_nothing() -> None:
