@@ -8,10 +8,14 @@ import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
-__all__ = ["ENDPOINT", "needs_grpc", "running_or_skipped"]
+if TYPE_CHECKING:
+    from tests.certificates import Authority
+
+__all__ = ["ENDPOINT", "needs_grpc", "running_or_skipped", "secured_or_skipped"]
 
 ENDPOINT = "KINFORMER_ETCD_ENDPOINT"
 """The variable that names an etcd to be used instead, as host:port; tests write into it below keys of their own."""
@@ -42,17 +46,37 @@ def running_or_skipped(folder: Path) -> Iterator[str]:
 
 
 @contextmanager
+def secured_or_skipped(folder: Path, authority: "Authority") -> Iterator[str]:
+    """Where a real etcd listens over TLS, to whom the authority has signed a certificate; it is started for this."""
+    needs_grpc()
+    if shutil.which("etcd") is None:
+        pytest.skip("needs etcd on the path")
+    certificate, key = authority.sign("etcd", "127.0.0.1").write(folder, "etcd")
+    ca = folder / "ca.pem"
+    ca.write_text(authority.pem)
+    files = ("--cert-file", certificate, "--key-file", key, "--trusted-ca-file", str(ca))
+    with started(folder, "https", *files, "--client-cert-auth") as endpoint:
+        yield endpoint
+
+
+@contextmanager
 def running(folder: Path) -> Iterator[str]:
     """Where it listens, with its data in a folder where it was started for this."""
     if ENDPOINT in os.environ:
         yield os.environ[ENDPOINT]
         return
+    with started(folder, "http") as endpoint:
+        yield endpoint
+
+
+@contextmanager
+def started(folder: Path, scheme: str, *options: str) -> Iterator[str]:
     client, peer = (f"127.0.0.1:{port}" for port in free_ports(2))
     command = [
         *("etcd", "--name", "kinformer", "--data-dir", str(folder / "etcd")),
-        *("--listen-client-urls", f"http://{client}", "--advertise-client-urls", f"http://{client}"),
+        *("--listen-client-urls", f"{scheme}://{client}", "--advertise-client-urls", f"{scheme}://{client}"),
         *("--listen-peer-urls", f"http://{peer}", "--initial-advertise-peer-urls", f"http://{peer}"),
-        *("--initial-cluster", f"kinformer=http://{peer}", "--log-level", "error"),
+        *("--initial-cluster", f"kinformer=http://{peer}", "--log-level", "error", *options),
     ]
     with (folder / "etcd.log").open("w") as log, subprocess.Popen(command, stdout=log, stderr=log) as process:
         try:

@@ -260,7 +260,10 @@ def _parser(version: str) -> _Parser:
         metavar="WHERE",
         type=_storage,
         default="memory",
-        help="memory, which is the default, or etcd://HOST:PORT, without TLS",
+        help=(
+            "memory, which is the default, or etcd://HOST:PORT, or etcds://HOST:PORT with TLS; ETCDCTL_CACERT, ETCDCTL_CERT, "
+            "ETCDCTL_KEY, ETCDCTL_USER and ETCDCTL_PASSWORD are as for etcdctl"
+        ),
     )
     apiserver.add_argument("--tls", action="store_true", help="speak HTTPS; the kubeconfig has what to trust")
     apiserver.add_argument(
@@ -295,15 +298,16 @@ def _label(text: str) -> str:
 
 
 def _storage(text: str) -> str:
-    """The address of an etcd; empty for memory."""
+    """The address of an etcd, with ``etcds://`` before it where it speaks TLS; empty for memory."""
     if text == "memory":
         return ""
-    host, colon, port = text.removeprefix("etcd://").rpartition(":")
-    if not text.startswith("etcd://") or not (host and colon and port.isdecimal()):
+    scheme, _, address = text.rpartition("://")
+    host, colon, port = address.rpartition(":")
+    if scheme not in {"etcd", "etcds"} or not (host and colon and port.isdecimal()):
         raise argparse.ArgumentTypeError(
             f"{text!r} is no storage: give memory, or etcd://HOST:PORT as in etcd://127.0.0.1:2379"
         )
-    return f"{host}:{port}"
+    return address if scheme == "etcd" else text
 
 
 def _namespace(text: str) -> str:

@@ -5,13 +5,10 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
 
 from kinformer.cli._complaint import Complaint
+from kinformer.cli._etcd import etcd_storage
 from kinformer.cli._extras import require
-
-if TYPE_CHECKING:
-    from kinformer.apiserver.storage.etcd import EtcdKV
 
 __all__ = ["Embedded", "embedded"]
 
@@ -36,7 +33,7 @@ async def embedded(
     Args:
         port: Where to listen; 0 takes a free port.
         kubeconfig: Which file to write, and to leave behind; ``None`` writes a temporary one.
-        etcd: The address of the etcd that holds the objects; in memory without.
+        etcd: The address of the etcd that holds the objects, see ``etcd_storage``; in memory without.
         tls: Whether to speak HTTPS.
         rbac: Whether roles decide who may do what; the kubeconfig is that of an administrator.
 
@@ -48,7 +45,7 @@ async def embedded(
     from kinformer.apiserver import ApiServer, Rbac
 
     async with AsyncExitStack() as resources:
-        storage = await resources.enter_async_context(_etcd(etcd)) if etcd else None
+        storage = await resources.enter_async_context(etcd_storage(etcd)) if etcd else None
         server = await resources.enter_async_context(
             ApiServer(storage=storage, auth=Rbac() if rbac else None)
         )
@@ -61,16 +58,3 @@ async def embedded(
             raise Complaint(where + (error.strerror or str(error))) from error
         yield Embedded(endpoint.url, path.resolve())
 
-
-@asynccontextmanager
-async def _etcd(endpoint: str) -> "AsyncIterator[EtcdKV]":
-    require("etcd", "grpc", "google")
-    from kinformer.apiserver.storage import UnavailableError
-    from kinformer.apiserver.storage.etcd import EtcdKV
-
-    async with EtcdKV(endpoint) as storage:
-        try:
-            await storage.revision()
-        except UnavailableError as error:
-            raise Complaint(str(error)) from error
-        yield storage

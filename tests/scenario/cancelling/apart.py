@@ -25,9 +25,10 @@ NEVER_WAITS: Final[Mapping[str, str]] = {
         "a server listens at once, and its tasks begin to run when somebody waits"
     ),
     "enter async with Client(server.url)": "a client that is given a URL looks for nothing",
-    "enter async with open_stream(self._calls) as self._stream": _GROUP,
-    "cli/_embedded.py, _etcd: enter async with EtcdKV(endpoint) as storage": _OPENS,
-    "cli/_embedded.py, _etcd: leave async with EtcdKV(endpoint) as storage": "a channel without calls is closed at once",
+    "cli/_etcd.py, etcd_storage: await resources.enter_async_context(EtcdKV(endpoint, tls=tls, user=user))": _OPENS,
+    "cli/_etcd.py, etcd_storage: leave async with AsyncExitStack() as resources": (
+        "a channel without calls is closed at once"
+    ),
     "client/_client.py, Client.__aenter__: await self._http.open(self._config)": _OPENS,
     "enter async with self._recording()": _GROUP,
     "enter async with self._tenure.held()": _GROUP,

@@ -27,13 +27,14 @@ async def etcds(sweep: Sweep) -> None:
 
 
 async def calls() -> None:
-    from kinformer.apiserver.storage.etcd import EtcdKV
+    from kinformer.apiserver.storage.etcd import EtcdKV, EtcdUser
 
-    kv = EtcdKV("127.0.0.1:1")
+    kv = EtcdKV("127.0.0.1:1", user=EtcdUser("root", "secret"))
     async with kv:
         await kv._calls._channel.close()
         kv._calls._channel = Channel()
         kv._calls._unary = {name: answer(name) for name in kv._calls._unary}
+        kv._calls._unary["Compact"] = once_logged_out(kv._calls._unary["Compact"])
         await kv.version()
         await kv.tells_progress()
         await kv.revision()
@@ -56,11 +57,14 @@ def answer(name: str) -> Any:
         "Txn": "TxnResponse",
         "Compact": "CompactionResponse",
         "Status": "StatusResponse",
+        "Authenticate": "AuthenticateResponse",
     }
 
     async def ask(request: Any, **options: object) -> Any:
         await checkpoint()
         message = MESSAGES[messages[name]]()
+        if name == "Authenticate":
+            message.token = "a token"
         if name == "Txn":
             message.succeeded = True
             kind = "delete" if request.success[0].HasField("delete") else "put"
@@ -68,6 +72,24 @@ def answer(name: str) -> Any:
         return message
 
     return ask
+
+
+def once_logged_out(ask: Any) -> Any:
+    """The first call finds that its token is too old."""
+    import grpc
+    import grpc.aio
+
+    metadata = grpc.aio.Metadata()
+    error = grpc.aio.AioRpcError(grpc.StatusCode.UNAUTHENTICATED, metadata, metadata, "invalid auth token")
+    errors = iter([error])
+
+    async def refuse(request: Any, **options: object) -> Any:
+        answer = await ask(request, **options)
+        for first in errors:
+            raise first
+        return answer
+
+    return refuse
 
 
 class Scripted:
@@ -99,6 +121,9 @@ class Scripted:
     async def details(self) -> str:
         await checkpoint()
         return "that was all"
+
+    async def log_in(self) -> None:
+        await checkpoint()
 
     def failure(self, text: str) -> Exception:
         return UnavailableError(text)

@@ -42,6 +42,7 @@ from kinformer.cli._complaint import Complaint
         ("apiserver --rbac", ApiserverCommand(tls=True, rbac=True)),
         ("apiserver --storage etcd://127.0.0.1:2379", ApiserverCommand(etcd="127.0.0.1:2379")),
         ("apiserver --storage etcd://[::1]:2379", ApiserverCommand(etcd="[::1]:2379")),
+        ("apiserver --storage etcds://here:2379", ApiserverCommand(etcd="etcds://here:2379")),
     ],
 )
 def test_a_command_line_becomes_a_command(text: str, command: Command) -> None:
@@ -66,6 +67,7 @@ def test_a_command_line_becomes_a_command(text: str, command: Command) -> None:
         ("apiserver --port x", "'x' is no port"),
         ("apiserver --storage disk", "'disk' is no storage: give memory, or etcd://HOST:PORT"),
         ("apiserver --storage etcd://here", "'etcd://here' is no storage"),
+        ("apiserver --storage https://here:1", "'https://here:1' is no storage"),
         ("apiserver --storage etcd://:1", "'etcd://:1' is no storage"),
         ("apiserver --storage here:1", "'here:1' is no storage"),
     ],

@@ -1,6 +1,6 @@
 """Calls: one connection to an etcd, and what its refusals mean."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
 
@@ -13,6 +13,7 @@ from kinformer.apiserver.storage._errors import (
     TransactionError,
     UnavailableError,
 )
+from kinformer.apiserver.storage.etcd._access import EtcdTls, EtcdUser
 from kinformer.apiserver.storage.etcd._messages import MESSAGES
 
 __all__ = ["Calls", "translate"]
@@ -21,6 +22,7 @@ _METHODS: Final = {
     "Range": ("KV/Range", "RangeRequest", "RangeResponse"),
     "Txn": ("KV/Txn", "TxnRequest", "TxnResponse"),
     "Compact": ("KV/Compact", "CompactionRequest", "CompactionResponse"),
+    "Authenticate": ("Auth/Authenticate", "AuthenticateRequest", "AuthenticateResponse"),
     "Status": ("Maintenance/Status", "StatusRequest", "StatusResponse"),
 }
 
@@ -34,15 +36,24 @@ _OPTIONS: Final = (
 )
 
 
+_LOGGED_OUT: Final = ("invalid auth token", "revision of auth store is old")
+"""What etcd says of a token that it does not know, or that is from before users were changed."""
+
+
 class Calls:
     """The methods of an etcd that are used here, and the connection to it.
 
     Args:
-        endpoint: ``host:port``; without TLS, as etcd listens on loopback.
+        endpoint: ``host:port``.
+        tls: How to trust it; ``None`` speaks without TLS, as etcd listens on loopback.
+        user: Whom to log in as; ``None`` does not.
     """
 
-    def __init__(self, endpoint: str) -> None:
+    def __init__(self, endpoint: str, *, tls: EtcdTls | None = None, user: EtcdUser | None = None) -> None:
         self._endpoint = endpoint
+        self._tls = tls
+        self._user = user
+        self._token = ""
         self._channel: Any = None
         self._unary: dict[str, Any] = {}
         self._watch: Any = None
@@ -51,7 +62,11 @@ class Calls:
         """Make the connection ready; it is made by the first call."""
         if self._channel is not None:
             raise RuntimeError(f"the connection to etcd at {self._endpoint} is open")
-        self._channel = grpc.aio.insecure_channel(self._endpoint, options=_OPTIONS)
+        if self._tls is None:
+            self._channel = grpc.aio.insecure_channel(self._endpoint, options=_OPTIONS)
+        else:
+            credentials = self._tls.credentials()
+            self._channel = grpc.aio.secure_channel(self._endpoint, credentials, options=_OPTIONS)
         for name, (method, _, response) in _METHODS.items():
             self._unary[name] = self._channel.unary_unary(
                 f"/etcdserverpb.{method}",
@@ -78,29 +93,62 @@ class Calls:
             revision: What to name in an error as the revision that was asked for.
             current: What to name as the current one.
         """
-        self._check_open()
         if request is None:
             request = MESSAGES[_METHODS[name][1]]()
+        await self.log_in()
         try:
-            return await self._unary[name](request, wait_for_ready=False)
+            try:
+                return await self._call(name, request)
+            except grpc.aio.AioRpcError as error:
+                if not self._is_logged_out(error.details() or ""):
+                    raise
+            await self.log_in()
+            return await self._call(name, request)
         except grpc.aio.AioRpcError as error:
-            raise translate(
-                error.details() or error.code().name, self._endpoint, revision, current
-            ) from error
+            raise self.failure(error.details() or error.code().name, revision, current) from error
+
+    async def log_in(self) -> None:
+        """Get a token where one is needed and there is none; to be awaited before ``watch``.
+
+        Raises:
+            UnavailableError: The name or the password is wrong, or etcd cannot be reached.
+        """
+        self._check_open()
+        if self._user is None or self._token:
+            return
+        request = MESSAGES["AuthenticateRequest"](name=self._user.name, password=self._user.password)
+        try:
+            self._token = (await self._call("Authenticate", request)).token
+        except grpc.aio.AioRpcError as error:
+            raise self.failure(error.details() or error.code().name) from error
 
     @contextmanager
     def watch(self) -> Iterator[Any]:
         """A stream of watches, with ``read`` and ``write``; it ends with the block."""
         self._check_open()
-        call = self._watch()
+        call = self._watch(metadata=self._metadata())
         try:
             yield call
         finally:
             call.cancel()
 
-    def failure(self, text: str) -> Exception:
-        """What the end of a stream means, of which etcd says this."""
-        return translate(text, self._endpoint)
+    def failure(self, text: str, revision: int = 0, current: int = 0) -> Exception:
+        """What it means that etcd says this; the revisions are those to name."""
+        self._is_logged_out(text)
+        return translate(text, self._endpoint, revision, current)
+
+    async def _call(self, name: str, request: Any) -> Any:
+        return await self._unary[name](request, metadata=self._metadata(), wait_for_ready=False)
+
+    def _metadata(self) -> Sequence[tuple[str, str]]:
+        return (("token", self._token),) if self._token else ()
+
+    def _is_logged_out(self, text: str) -> bool:
+        """Whether the token is not taken any more, so that another one is needed: they last for minutes."""
+        is_logged_out = bool(self._token) and any(sign in text for sign in _LOGGED_OUT)
+        if is_logged_out:
+            self._token = ""
+        return is_logged_out
 
     def _check_open(self) -> None:
         if self._channel is None:

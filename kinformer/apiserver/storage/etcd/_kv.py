@@ -18,6 +18,7 @@ from kinformer.apiserver.storage._transactions import (
     Transaction,
     TransactionResult,
 )
+from kinformer.apiserver.storage.etcd._access import EtcdTls, EtcdUser
 from kinformer.apiserver.storage.etcd._calls import Calls
 from kinformer.apiserver.storage.etcd._messages import MESSAGES
 from kinformer.apiserver.storage.etcd._stream import EtcdStream, open_stream
@@ -50,12 +51,21 @@ class EtcdKV:
     watches, which wait and go on where they were. A call that is cancelled may have been carried out.
 
     Args:
-        endpoint: ``host:port``, without TLS.
+        endpoint: ``host:port``.
+        tls: How to trust it; ``None`` speaks without TLS.
+        user: Whom to log in as, where etcd demands it.
         clock: What the pauses between two attempts are measured on.
     """
 
-    def __init__(self, endpoint: str, *, clock: Clock | None = None) -> None:
-        self._calls = Calls(endpoint)
+    def __init__(
+        self,
+        endpoint: str,
+        *,
+        tls: EtcdTls | None = None,
+        user: EtcdUser | None = None,
+        clock: Clock | None = None,
+    ) -> None:
+        self._calls = Calls(endpoint, tls=tls, user=user)
         self._clock = clock or SystemClock()
         self._version = ""
 

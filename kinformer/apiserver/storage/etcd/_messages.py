@@ -43,6 +43,8 @@ _FIELDS: Final = {
     "TxnResponse": "header:Header=1 succeeded:bool=2 responses:*ResponseOp=3",
     "CompactionRequest": "revision:int64=1",
     "CompactionResponse": "header:Header=1",
+    "AuthenticateRequest": "name:string=1 password:string=2",
+    "AuthenticateResponse": "header:Header=1 token:string=2",
     "StatusRequest": "",
     "StatusResponse": "version:string=2",
     "WatchRequest": "create:WatchCreate=1 cancel:WatchCancel=2 progress:WatchProgress=3",

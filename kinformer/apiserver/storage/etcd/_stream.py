@@ -66,7 +66,12 @@ class EtcdStream:
 
 @asynccontextmanager
 async def open_stream(calls: Calls) -> AsyncIterator[EtcdStream]:
-    """Open a stream; two tasks pump until the block ends, since a read of gRPC's that is cancelled ends the call."""
+    """Open a stream; two tasks pump until the block ends, since a read of gRPC's that is cancelled ends the call.
+
+    Raises:
+        UnavailableError: Somebody has to log in, and cannot.
+    """
+    await calls.log_in()
     to_send, requests = anyio.create_memory_object_stream[Any](float("inf"))
     responses, received = anyio.create_memory_object_stream[WatchResponse](_RESPONSES)
     failures: list[Exception] = []

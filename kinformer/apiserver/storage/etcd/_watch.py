@@ -131,7 +131,13 @@ class EtcdWatch:
                 await self._clock.sleep(_PROGRESS_PERIOD)
 
     async def _hear(self, response: WatchResponse) -> bool:
-        """Hand on what a response brings; whether more can follow."""
+        """Hand on what a response brings; whether more can follow.
+
+        Raises:
+            UnavailableError: The watch was refused, perhaps since its user has to log in again.
+        """
+        if response.canceled and not response.compact_revision:
+            raise self._calls.failure(response.cancel_reason or "it ended the watch")
         if response.created and not self._next:
             self._next = response.revision + 1
         if response.is_progress:
