@@ -14,7 +14,7 @@ from kinformer.controller._lease import LeaseRecord, held, released
 from kinformer.controller._moment import Moment
 from kinformer.controller._tenure import Tenure
 from kinformer.errors import ConflictError, LeadershipLostError, NotFoundError, RequestError
-from kinformer.hooks import Hooks, LeadershipChanged
+from kinformer.hooks import Hooks, LeaderSeen, LeadershipChanged
 from kinformer.meta import Object, ObjectKey
 
 __all__ = ["Campaign", "Leadership", "LeaseClient", "Terms"]
@@ -245,6 +245,7 @@ class Campaign:
         holder = "" if record is None else record.holder
         if holder not in {self._holder, self._terms.identity, ""}:
             logger.info("%s: standing by, %s leads", self._key, holder)
+            self._hooks.leader_seen(LeaderSeen(self._terms.name, self._terms.identity, holder))
         self._holder = holder
 
     def _now(self) -> Moment:

@@ -175,7 +175,8 @@ class Manager:
 
     def report(self) -> Report:
         """Everything that it shows of itself, as plain data: caches, queues, leases. Quick, since long lists are cut."""
-        return survey(self._phase, self._runners, self.election, self._leadership, clock=self._clock)
+        contest, right = self.election or self.sharding, self._leadership or self._shard
+        return survey(self._phase, self._runners, contest, right, clock=self._clock)
 
     def _load(self) -> Mapping[str, Load]:
         return {runner.name: Load(runner.gauges.depth, runner.active) for runner in self._runners}

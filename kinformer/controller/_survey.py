@@ -7,6 +7,8 @@ from kinformer.clock import Clock
 from kinformer.controller._election import LeaderElection
 from kinformer.controller._leadership import Leadership
 from kinformer.controller._runner import ControllerRunner
+from kinformer.controller._shard import Shard
+from kinformer.controller._sharding import Sharding
 from kinformer.controller._sources import Scope
 from kinformer.informer import SharedInformer
 from kinformer.meta import Object
@@ -39,8 +41,8 @@ _BLOCKING: Final = {
 def survey(
     phase: Phase,
     runners: Sequence[ControllerRunner],
-    election: LeaderElection | None,
-    leadership: Leadership | None,
+    contest: LeaderElection | Sharding | None,
+    right: Leadership | Shard | None,
     *,
     clock: Clock,
 ) -> Report:
@@ -49,7 +51,7 @@ def survey(
         phase=phase,
         informers=tuple(_informers(runners, clock.monotonic())),
         controllers=tuple(_controller(runner) for runner in runners),
-        leases=() if election is None else (_lease(election, leadership),),
+        leases=() if contest is None else (_lease(contest, right),),
     )
 
 
@@ -130,12 +132,14 @@ def _controller(runner: ControllerRunner) -> ControllerReport:
     )
 
 
-def _lease(election: LeaderElection, leadership: Leadership | None) -> LeaseReport:
+def _lease(contest: LeaderElection | Sharding, right: Leadership | Shard | None) -> LeaseReport:
     return LeaseReport(
-        name=election.name,
-        identity=election.identity,
-        is_leader=leadership is not None and leadership.is_held,
-        term=0 if leadership is None else leadership.term,
+        kind="sharding" if isinstance(contest, Sharding) else "election",
+        name=contest.name,
+        identity=contest.identity,
+        is_held=right is not None and right.is_held,
+        term=right.term if isinstance(right, Leadership) else 0,
+        members=right.members if isinstance(right, Shard) else (),
     )
 
 

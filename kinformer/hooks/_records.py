@@ -18,6 +18,7 @@ __all__ = [
     "KeyRetried",
     "KeyTaken",
     "KeyTriggered",
+    "LeaderSeen",
     "LeadershipChanged",
     "LoopBlocked",
     "MembersChanged",
@@ -255,6 +256,17 @@ class LeadershipChanged(msgspec.Struct, frozen=True):
     identity: str
     """Ours."""
     is_leader: bool
+
+
+class LeaderSeen(msgspec.Struct, frozen=True):
+    """Another one holds the lease that we stand by for: told when we first see it, and when it goes to yet another."""
+
+    name: str
+    """The Lease's name."""
+    identity: str
+    """Ours."""
+    holder: str
+    """Who leads."""
 
 
 class MembersChanged(msgspec.Struct, frozen=True):

@@ -4,7 +4,6 @@ from base64 import b64encode
 from datetime import datetime
 from functools import cache
 from hashlib import sha256
-from importlib.resources import files
 from typing import Final
 
 import msgspec
@@ -46,6 +45,7 @@ class Debug(msgspec.Struct, frozen=True, rename="camel"):
         report: The present state.
         activity: By controller.
         requests: How many requests had which status code.
+        holders: Who leads where this replica stands by, by the Lease's name, as was last seen.
         failures: The last that went wrong, the last first.
     """
 
@@ -56,6 +56,7 @@ class Debug(msgspec.Struct, frozen=True, rename="camel"):
     report: Report
     activity: dict[str, Activity]
     requests: dict[str, int]
+    holders: dict[str, str]
     failures: tuple[Failure, ...]
     history: History
 
@@ -83,6 +84,8 @@ def page() -> Answer:
 
     Nothing of the state is in it; what its script is told it shows as text, and the policy lets no other script run.
     """
+    from importlib.resources import files  # it takes long to import
+
     html = files("kinformer.observe").joinpath("debug.html").read_text("utf-8")
     policy = (
         f"default-src 'none'; script-src {_hash(html, 'script')}; style-src {_hash(html, 'style')}; "

@@ -10,6 +10,7 @@ from kinformer.hooks import (
     EventDropped,
     HandlerFailed,
     HookFailed,
+    LeaderSeen,
     LoopBlocked,
     NoHooks,
     ObjectQuarantined,
@@ -54,6 +55,8 @@ class Failures(NoHooks):
     def __init__(self, most: int, *, clock: Clock) -> None:
         self._most: Final = most
         self._clock = clock
+        self.holders: Final[dict[str, str]] = {}
+        """Who was last seen to lead, by the Lease's name."""
         self._known: OrderedDict[tuple[str, str, str], tuple[int, float]] = OrderedDict()
 
     def shown(self) -> tuple[Failure, ...]:
@@ -105,6 +108,10 @@ class Failures(NoHooks):
     def hook_failed(self, event: HookFailed, /) -> None:
         """Keep its error."""
         self._add("hook", event.hook, repr(event.error))
+
+    def leader_seen(self, event: LeaderSeen, /) -> None:
+        """Keep who leads, which explains why nothing is done here."""
+        self.holders[event.name] = event.holder
 
     def _add(self, source: str, subject: str, message: str) -> None:
         what = source, subject[:_LENGTH], message[:_LENGTH]

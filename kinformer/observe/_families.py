@@ -130,7 +130,13 @@ def _leases(report: Report) -> Iterator["Metric"]:
         "leader_election_master_status",
         "1 where this process leads, 0 where it stands by.",
         ("name",),
-        (((lease.name,), lease.is_leader) for lease in report.leases),
+        (((lease.name,), lease.is_held) for lease in report.leases if lease.kind == "election"),
+    )
+    yield _gauge(
+        "kinformer_shard_members",
+        "Replicas that share the keys, this one included; 0 while it is none of them.",
+        ("name",),
+        (((lease.name,), len(lease.members)) for lease in report.leases if lease.kind == "sharding"),
     )
 
 

@@ -4,7 +4,6 @@ import socket
 from collections.abc import Callable, Mapping
 from functools import cache
 from http import HTTPStatus
-from importlib.metadata import PackageNotFoundError, version
 from typing import Final
 
 import anyio
@@ -97,6 +96,7 @@ class Observation:
             report=report,
             activity=activities(self._tally, report),
             requests=self._tally.codes(),
+            holders=dict(self._failures.holders),
             failures=self._failures.shown(),
             history=self._trends.shown(),
         )
@@ -133,6 +133,8 @@ class Observation:
 
 @cache
 def _version() -> str:
+    from importlib.metadata import PackageNotFoundError, version  # a tenth of what importing kinformer costs
+
     try:
         return version("kinformer")
     except PackageNotFoundError:

@@ -130,19 +130,23 @@ class ControllerReport(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class LeaseReport(msgspec.Struct, frozen=True, rename="camel"):
-    """An election in which the manager stands.
+    """An election in which the manager stands, or a group with which it shares its keys.
 
     Attributes:
-        name: The Lease's.
+        kind: Which of the two.
+        name: That of the Lease, or of the group.
         identity: Ours.
-        is_leader: Whether the lease is ours, beyond doubt.
-        term: How often it has changed hands; 0 where it is not ours.
+        is_held: Whether the lease is ours, or we are a member, beyond doubt.
+        term: How often the lease has changed hands; 0 where it is not ours, and in a group.
+        members: Who shares the keys; empty in an election.
     """
 
+    kind: Literal["election", "sharding"]
     name: str
     identity: str
-    is_leader: bool
-    term: int
+    is_held: bool
+    term: int = 0
+    members: tuple[str, ...] = ()
 
 
 class Report(msgspec.Struct, frozen=True, rename="camel"):
@@ -150,7 +154,7 @@ class Report(msgspec.Struct, frozen=True, rename="camel"):
 
     Attributes:
         informers: Each cache once, whoever shares it.
-        leases: Empty without an election.
+        leases: Empty where one replica works alone.
     """
 
     phase: Phase

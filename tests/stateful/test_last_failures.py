@@ -8,6 +8,7 @@ from kinformer.hooks import (
     EventDropped,
     HandlerFailed,
     HookFailed,
+    LeaderSeen,
     LoopBlocked,
     ObjectQuarantined,
     ReconcileFinished,
@@ -32,6 +33,7 @@ class Failing(RuleBasedStateMachine):
         super().__init__()
         self.clock = FakeClock()
         self.failures = Failures(MOST, clock=self.clock)
+        self.holders: dict[str, str] = {}
         self.told: list[tuple[str, str, str, float]] = []
 
     def tell(self, source: str, subject: str, message: str) -> None:
@@ -74,6 +76,12 @@ class Failing(RuleBasedStateMachine):
         self.tell("event", "p", "the event Created was not written")
         self.failures.warning_received(WarningReceived("/x", "old"))
         self.tell("warning", "/x", "old")
+
+    @rule(name=st.sampled_from("ef"), holder=st.sampled_from("xy"))
+    def see_a_leader(self, name: str, holder: str) -> None:
+        self.failures.leader_seen(LeaderSeen(name, "me", holder))
+        self.holders[name] = holder
+        assert self.failures.holders == self.holders
 
     @invariant()
     def the_last_different_ones_are_shown_with_their_counts(self) -> None:

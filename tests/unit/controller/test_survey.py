@@ -3,10 +3,10 @@ import math
 import anyio
 import pytest
 
-from kinformer.controller import Controller, LeaderElection, Manager, Request
+from kinformer.controller import Controller, LeaderElection, Manager, Request, Sharding
 from kinformer.errors import TransportError
 from kinformer.meta import Resource
-from kinformer.observe import Phase, Report
+from kinformer.observe import LeaseReport, Phase, Report
 from kinformer.testing import Cluster, FakeClock, config_map
 from kinformer.workqueue import ExponentialLimiter, MaxAttempts
 
@@ -137,7 +137,24 @@ async def test_the_phases_follow_one_another() -> None:
 
 def lease_of(report: Report) -> tuple[str, str, bool, int]:
     (lease,) = report.leases
-    return lease.name, lease.identity, lease.is_leader, lease.term
+    assert lease.kind == "election"
+    return lease.name, lease.identity, lease.is_held, lease.term
+
+
+async def test_who_shares_the_keys_is_told() -> None:
+    async with Cluster(config_map("a")) as cluster, anyio.create_task_group() as tasks:
+        replicas = [
+            Manager(
+                maps(), sharding=Sharding("maps", identity=name), clients=cluster.client, clock=cluster.clock
+            )
+            for name in ("one", "two")
+        ]
+        for replica in replicas:
+            tasks.start_soon(replica.run)
+        await cluster.until(lambda: len(replicas[0].report().leases[0].members) == 2, timeout=60.0)
+        (lease,) = replicas[0].report().leases
+        tasks.cancel_scope.cancel()
+    assert lease == LeaseReport("sharding", "maps", "one", is_held=True, members=("one", "two"))
 
 
 async def test_without_an_election_there_is_no_lease() -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 import anyio
 
-from kinformer.controller import Controller, Manager, Request
+from kinformer.controller import Controller, LeaderElection, Manager, Request
 from kinformer.errors import TransportError
 from kinformer.meta import Resource
 from kinformer.observe import Address, Observation, Report
@@ -51,6 +51,31 @@ async def test_the_page_has_a_manager_at_work_as_json() -> None:
     history = debug["history"]
     assert len(history["depth"]["maps"]) == len(history["active"]["maps"]) == len(history["lag"]) == 3
     assert sum(history["done"]["maps"]) <= 1 + activity["results"]["error"]
+
+
+async def test_who_stands_by_says_who_leads() -> None:
+    async def reconcile(request: Request) -> None:
+        raise AssertionError
+
+    async with Cluster() as cluster, LeaderElection("maps", identity="rival").lead(cluster.client):
+        maps = Controller("maps", reconcile).watches(CONFIG_MAPS)
+        manager = Manager(
+            maps,
+            election=LeaderElection("maps", identity="me"),
+            clients=cluster.client,
+            clock=cluster.clock,
+            address="127.0.0.1:0",
+        )
+        async with anyio.create_task_group() as tasks:
+            await tasks.start(manager.run)
+            await cluster.advance(5.0)
+            assert manager._observation is not None
+            debug = said(manager._observation)
+            manager.stop()
+    assert debug["report"]["phase"] == "standing by"
+    assert debug["holders"] == {"maps": "rival"}
+    (lease,) = debug["report"]["leases"]
+    assert (lease["kind"], lease["isHeld"]) == ("election", False)
 
 
 def test_ages_of_what_has_not_happened_are_null() -> None:

@@ -17,7 +17,7 @@ from kinformer.hooks import (
     WriteUnseen,
 )
 from kinformer.meta import ObjectKey, Resource
-from kinformer.observe import Address, Metrics, Observation, Report, Trouble
+from kinformer.observe import Address, LeaseReport, Metrics, Observation, Report, Trouble
 from kinformer.testing import Cluster, FakeClock, config_map
 from tests.unit.observe.reports import controller, informer
 
@@ -138,6 +138,15 @@ def test_trouble_of_a_cache_is_a_sample_for_each_condition() -> None:
     metrics.show(lambda: Report("running", (informer("pods", troubles=(trouble,)),), (), ()))
     labels = {"cluster": "", "resource": "pods", "scope": "", "condition": "Forbidden"}
     assert Scrape(metrics).value("kinformer_cache_trouble", **labels) == 1
+
+
+def test_a_group_that_shares_the_keys_is_counted_and_leads_nothing() -> None:
+    group = LeaseReport("sharding", "maps", "one", is_held=True, members=("one", "two"))
+    metrics = Metrics()
+    metrics.show(lambda: Report("running", (), (), (group,)))
+    scrape = Scrape(metrics)
+    assert scrape.value("kinformer_shard_members", name="maps") == 2
+    assert "leader_election_master_status" not in scrape.names
 
 
 def test_what_happens_seldom_is_counted_too() -> None:
