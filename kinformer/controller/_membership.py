@@ -149,12 +149,14 @@ class Membership:
             if known is None or known.is_absent or known.record.version != record.version:
                 self._others[name] = _Seen(record, now.monotonic, has_moved=known is not None)
         for name, seen in list(self._others.items()):
-            if name not in found and not seen.is_absent:
+            if name in found:
+                continue
+            if name in self._gone:
+                del self._others[name]
+            elif not seen.is_absent:
                 # Somebody has removed it. Its member needs some time to hear of that, so its time starts again.
                 self._others[name] = replace(seen, since=now.monotonic, is_absent=True)
         self._gone = {name for name in self._others if self._is_gone(name, sent.monotonic)}
-        for name in self._gone - found.keys():
-            del self._others[name]
         self._is_free = all(seen.has_moved or name in self._gone for name, seen in self._others.items())
         self._heed({name: seen.record for name, seen in self._others.items() if name not in self._gone})
 
@@ -164,6 +166,7 @@ class Membership:
             name
             for name, seen in self._others.items()
             if name in self._gone
+            and not seen.is_absent
             and now.monotonic - seen.since >= _LITTER * max(self._duration, seen.record.duration)
         ]
 

@@ -2,6 +2,7 @@
 
 from bisect import bisect_left
 from collections.abc import Iterable
+from functools import lru_cache
 from hashlib import blake2b
 from typing import Final, NamedTuple
 
@@ -37,9 +38,7 @@ class Ring:
     def __init__(self, members: Iterable[Member]) -> None:
         self.members: Final = tuple(sorted(members))
         places = sorted(
-            (point_of(f"{identity}/{number}"), name)
-            for name, identity in self.members
-            for number in range(_NODES)
+            (point, name) for name, identity in self.members for point in _points_of(identity)
         )
         self._points: Final = [point for point, _ in places]
         self._names: Final = [name for _, name in places]
@@ -50,6 +49,11 @@ class Ring:
             return ""
         index = bisect_left(self._points, point)
         return self._names[index] if index < len(self._names) else self._names[0]
+
+
+@lru_cache(maxsize=1024)
+def _points_of(identity: str) -> tuple[int, ...]:
+    return tuple(point_of(f"{identity}/{number}") for number in range(_NODES))
 
 
 def point_of(text: str) -> int:

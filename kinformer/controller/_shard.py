@@ -1,9 +1,9 @@
 """Shard: the keys that are ours while we are a member of a group. The shell around ``Membership``."""
 
 import logging
-import secrets
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from random import Random
 from typing import Any, Final, Protocol
 
 import anyio
@@ -112,16 +112,25 @@ class Enrolment:
         namespace: Where the Leases are.
         leases: Reads and writes them, each request tried once.
         clock: The time.
+        random: Tells our Lease from all that there were.
         hooks: Hear of each change of the members.
     """
 
     def __init__(
-        self, terms: Terms, namespace: str, leases: MemberClient, *, clock: Clock, hooks: Hooks
+        self,
+        terms: Terms,
+        namespace: str,
+        leases: MemberClient,
+        *,
+        clock: Clock,
+        random: Random,
+        hooks: Hooks,
     ) -> None:
         self._terms = terms
         self._namespace = namespace
         self._leases = leases
         self._clock = clock
+        self._random = random
         self._hooks = hooks
         self._patience = max(1.0, terms.renew_deadline / 2)
         self._shard: Shard | None = None
@@ -129,7 +138,8 @@ class Enrolment:
 
     def _begin(self) -> None:
         """As somebody whom nobody knows."""
-        terms, name = self._terms, f"{self._terms.name}-{self._terms.identity}-{secrets.token_hex(4)}"
+        terms = self._terms
+        name = f"{terms.name}-{terms.identity}-{self._random.getrandbits(32):08x}"
         self._key = ObjectKey(self._namespace, name)
         self._lease: Object | None = None
         self._found: dict[str, Object] = {}

@@ -3,6 +3,7 @@
 import re
 import socket
 from contextlib import AbstractAsyncContextManager
+from random import Random, SystemRandom
 from typing import Final
 
 from kinformer.client import Client
@@ -76,7 +77,12 @@ class Sharding:
         return (Permission(LEASES, ("create", "delete", "get", "list", "update"), self.namespace),)
 
     def join(
-        self, client: Client, *, clock: Clock | None = None, hooks: Hooks | None = None
+        self,
+        client: Client,
+        *,
+        clock: Clock | None = None,
+        random: Random | None = None,
+        hooks: Hooks | None = None,
     ) -> AbstractAsyncContextManager[Shard]:
         """Wait until all others have made room for this replica; the block runs while it is a member.
 
@@ -87,6 +93,8 @@ class Sharding:
         Args:
             client: The client of the cluster that has the Leases.
             clock: The time; by default the client's.
+            random: A part of the Lease's name is drawn from it, by which it is told from any that there was: one with a
+                seed is for tests.
             hooks: Hear of each change of the members.
 
         Raises:
@@ -97,6 +105,7 @@ class Sharding:
             self.namespace or client.config.namespace,
             client.resource(LEASES).without_retries(),
             clock=clock or client.clock,
+            random=random or SystemRandom(),
             hooks=guarded(hooks),
         ).join()
 

@@ -244,6 +244,25 @@ def test_litter_is_what_has_been_useless_for_twice_its_duration() -> None:
         assert membership.litter(at(moment)) == found
 
 
+def test_who_was_gone_does_not_come_back_when_its_lease_is_removed() -> None:
+    membership = member(record("you", "me"))
+    for moment in (100, 115):
+        membership.saw([MINE, record("you", "me")], at(moment), at(moment))
+    assert names(membership) == ["me"]
+    for moment in (130, 132):
+        membership.saw([MINE], at(moment), at(moment))
+        assert names(membership) == ["me"]
+        assert membership.litter(at(moment)) == []
+
+
+def test_what_is_removed_already_is_no_litter() -> None:
+    membership = member(record("you", "me"))
+    membership.saw([MINE], at(100), at(100))
+    membership.saw([MINE], at(140), at(140))
+    assert names(membership) == ["me"]
+    assert membership.litter(at(140)) == []
+
+
 def test_the_ring_is_another_one_only_when_somebody_comes_or_goes() -> None:
     membership = member(record("you", "me"))
     ring = membership.ring

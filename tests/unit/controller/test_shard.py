@@ -1,6 +1,7 @@
 import asyncio
 from collections.abc import Coroutine
 from contextlib import closing
+from random import Random
 from typing import Any
 
 import anyio
@@ -25,7 +26,7 @@ class Replica(NoHooks):
         self.wire = Wire(cluster.client.resource(LEASES).without_retries())
         self.told: list[tuple[str, ...]] = []
         self.enrolment = Enrolment(
-            Sharding("maps", identity=name), "default", self.wire, clock=cluster.clock, hooks=self
+            Sharding("maps", identity=name), "default", self.wire, clock=cluster.clock, random=Random(), hooks=self
         )
         self.shard: Shard | None = None
         self.error: BaseException | None = None
