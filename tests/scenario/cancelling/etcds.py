@@ -7,13 +7,20 @@ from typing import Any
 import anyio
 from anyio.lowlevel import checkpoint
 
-from kinformer.apiserver.storage import CompactedError, KeyRange, UnavailableError, WatchRequest
+from kinformer.apiserver.storage import (
+    CompactedError,
+    FutureRevisionError,
+    KeyRange,
+    UnavailableError,
+    WatchRequest,
+)
 from kinformer.system_clock import SystemClock
 from kinformer.testing import settle
 from tests.etcd import needs_grpc
 from tests.scenario.cancelling.sweep import Sweep
 
 ALL = KeyRange.prefix("")
+FUTURE = 99
 LONG = 30
 """Responses, of which not all can be read ahead."""
 
@@ -39,6 +46,9 @@ async def calls() -> None:
         await kv.tells_progress()
         await kv.revision()
         await kv.get("a")
+        for future in (FUTURE, 2**63):
+            with suppress(FutureRevisionError):
+                await kv.get("a", revision=future)
         await kv.put("a", b"")
         await kv.delete("a")
         await kv.compact(2)
@@ -62,6 +72,8 @@ def answer(name: str) -> Any:
 
     async def ask(request: Any, **options: object) -> Any:
         await checkpoint()
+        if name == "Range" and request.revision == FUTURE:
+            raise refusal("required revision is a future revision")
         message = MESSAGES[messages[name]]()
         if name == "Authenticate":
             message.token = "a token"
@@ -74,14 +86,17 @@ def answer(name: str) -> Any:
     return ask
 
 
-def once_logged_out(ask: Any) -> Any:
-    """The first call finds that its token is too old."""
+def refusal(text: str) -> Exception:
     import grpc
     import grpc.aio
 
     metadata = grpc.aio.Metadata()
-    error = grpc.aio.AioRpcError(grpc.StatusCode.UNAUTHENTICATED, metadata, metadata, "invalid auth token")
-    errors = iter([error])
+    return grpc.aio.AioRpcError(grpc.StatusCode.UNKNOWN, metadata, metadata, text)
+
+
+def once_logged_out(ask: Any) -> Any:
+    """The first call finds that its token is too old."""
+    errors = iter([refusal("invalid auth token")])
 
     async def refuse(request: Any, **options: object) -> Any:
         answer = await ask(request, **options)

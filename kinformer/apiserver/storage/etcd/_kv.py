@@ -4,7 +4,7 @@ from contextlib import AbstractAsyncContextManager
 from types import TracebackType
 from typing import Final, Self
 
-from kinformer.apiserver.storage._errors import StaleError
+from kinformer.apiserver.storage._errors import FutureRevisionError, StaleError
 from kinformer.apiserver.storage._keys import KeyRange, KeyValue
 from kinformer.apiserver.storage._mvcc import Change
 from kinformer.apiserver.storage._transactions import (
@@ -35,6 +35,7 @@ from kinformer.system_clock import SystemClock
 __all__ = ["EtcdKV"]
 
 _ANYTHING: Final = KeyRange.key("\0")
+_LARGEST: Final = 2**63 - 1
 
 
 class EtcdKV:
@@ -88,8 +89,13 @@ class EtcdKV:
         self, keys: KeyRange, *, revision: int = 0, limit: int = 0, count_only: bool = False
     ) -> ReadResult:
         """Read the keys of a range; see ``KV.range``."""
+        if revision > _LARGEST:
+            raise FutureRevisionError(revision, await self.revision())
         request = read_request(Read(keys, revision, limit, count_only))
-        return read_result(await self._calls.unary("Range", request, revision=revision))
+        try:
+            return read_result(await self._calls.unary("Range", request, revision=revision))
+        except FutureRevisionError as error:  # of which etcd does not say how far it is
+            raise FutureRevisionError(revision, await self.revision()) from error
 
     async def put(self, key: str, value: bytes, *, expected: int | None = None) -> KeyValue:
         """Write a key; see ``KV.put``."""

@@ -61,6 +61,15 @@ async def test_behaviour_02_compaction_keeps_its_own_revision_and_nothing_older(
     await kv.compact(start + 8)
 
 
+async def test_a_revision_of_the_future_is_told_with_the_present_one(kv: KV, at: str) -> None:
+    now = await written(kv, at + "k", 2) + 2
+    for revision in (now + 1000, 2**64 - 1):
+        with pytest.raises(FutureRevisionError) as caught:
+            await kv.get(at + "k", revision=revision)
+        assert caught.value.revision == revision
+        assert caught.value.current >= now
+
+
 async def test_behaviour_09_a_missing_key_counts_as_zero_but_has_no_value(kv: KV, at: str) -> None:
     key = KeyRange.key(at + "none")
     for target in ("mod_revision", "version", "create_revision"):
