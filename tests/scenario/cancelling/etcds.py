@@ -91,7 +91,8 @@ def refusal(text: str) -> Exception:
     import grpc.aio
 
     metadata = grpc.aio.Metadata()
-    return grpc.aio.AioRpcError(grpc.StatusCode.UNKNOWN, metadata, metadata, text)
+    error: Exception = grpc.aio.AioRpcError(grpc.StatusCode.UNKNOWN, metadata, metadata, text)
+    return error
 
 
 def once_logged_out(ask: Any) -> Any:
