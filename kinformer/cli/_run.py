@@ -16,6 +16,7 @@ from kinformer.cli._preflight import show
 from kinformer.client import Client, Kubeconfig, ResourceClient
 from kinformer.controller import Manager, serve
 from kinformer.errors import ApiError, ConfigError, ForbiddenError, RequestError
+from kinformer.hooks import Hooks
 from kinformer.meta import Object, Resource
 from kinformer.system_clock import SystemClock
 
@@ -46,7 +47,7 @@ async def _run(manager: Manager, command: RunCommand) -> None:
         await serve(manager)
         return
     with interruptible():  # while the controllers run, they hear the signals themselves
-        async with _client(command) as client:
+        async with _client(command, manager.hooks) as client:
             await _check(client)
             if command.preflight:
                 show(await manager.preflight(client, namespace=command.namespace), command.file)
@@ -81,9 +82,9 @@ def _manager(what: Sequence[Runnable], command: RunCommand) -> Manager:
 
 
 @asynccontextmanager
-async def _client(command: RunCommand) -> AsyncIterator[Client]:
+async def _client(command: RunCommand, hooks: Hooks | None) -> AsyncIterator[Client]:
     if command.embedded:
-        async with embedded() as server, _NamespacedClient(server.url, command.namespace) as client:
+        async with embedded() as server, _NamespacedClient(server.url, command.namespace, hooks) as client:
             say(f"{server}\nIt is empty. Bring what the controllers need, for example:\n")
             say(f"  kubectl --kubeconfig {server.kubeconfig} apply -f crd.yaml\n\n")
             yield client
@@ -91,7 +92,7 @@ async def _client(command: RunCommand) -> AsyncIterator[Client]:
     config = (
         Kubeconfig(command.kubeconfig, command.context) if command.kubeconfig or command.context else None
     )
-    client = _NamespacedClient(config, command.namespace)
+    client = _NamespacedClient(config, command.namespace, hooks)
     try:
         await client.__aenter__()
     except ConfigError as error:
@@ -123,8 +124,8 @@ async def _check(client: Client) -> None:
 class _NamespacedClient(Client):
     """A client whose lists and watches stay in one namespace unless they say otherwise; ``""`` for all."""
 
-    def __init__(self, config: Kubeconfig | str | None, namespace: str) -> None:
-        super().__init__(config)
+    def __init__(self, config: Kubeconfig | str | None, namespace: str, hooks: Hooks | None) -> None:
+        super().__init__(config, hooks=hooks)
         self._namespace = namespace
 
     def resource(self, resource: Resource, model: type[Any] = Object) -> ResourceClient[Any]:

@@ -62,10 +62,9 @@ class Manager:
         loop_limit: Seconds for which the event loop may stand still before the log names the reconcile that holds it up
             (``Watchdog``); infinity: nobody watches. On a clock other than the machine's nobody does either.
         address: Where to show how it is doing, as ``":8080"``, ``"127.0.0.1:8080"`` or ``"[::1]:8080"``, over HTTP: at
-            ``/healthz`` and ``/readyz`` for probes, ``/metrics`` for Prometheus, ``/debug`` for people,
-            and ``/debug.json``. Port 0 takes a free one, which ``url``
-            tells. None: nowhere.
-        metrics: What counts for Prometheus, where it is to be in a registry of yours; with an address there are some without.
+            ``/healthz`` and ``/readyz`` for probes, ``/metrics`` for Prometheus, ``/debug`` for people, and ``/debug.json``.
+            Port 0 takes a free one, which ``url`` tells. None: nowhere.
+        metrics: What counts for Prometheus, for a registry of yours; with an address they are made where none are given.
         preflight: Whether to ask each cluster, while the caches begin to fill, what this may do there; see the method of that
             name. The log has what comes out, and at ERROR what is missing. Nothing is stopped by it: a permission that is granted
             later is used as soon as it is there.

@@ -37,9 +37,7 @@ class Ring:
 
     def __init__(self, members: Iterable[Member]) -> None:
         self.members: Final = tuple(sorted(members))
-        places = sorted(
-            (point, name) for name, identity in self.members for point in _points_of(identity)
-        )
+        places = sorted((point, name) for name, identity in self.members for point in _points_of(identity))
         self._points: Final = [point for point, _ in places]
         self._names: Final = [name for _, name in places]
 

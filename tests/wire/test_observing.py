@@ -2,13 +2,18 @@
 
 import socket
 from collections.abc import Callable
+from functools import partial
 
 import anyio
 import httpx
 import pytest
 
-from kinformer.controller import Controller, Manager, Request
+from kinformer.apiserver import ApiServer
+from kinformer.client import Client
+from kinformer.controller import Controller, Manager, Request, serve
+from kinformer.hooks import NoHooks, RequestFinished
 from kinformer.meta import Resource
+from kinformer.observe import Metrics
 from kinformer.system_clock import SystemClock
 from kinformer.testing import Cluster, config_map
 
@@ -93,3 +98,26 @@ async def test_a_manager_whose_address_is_in_use_fails_before_anything_starts() 
 def test_an_address_that_is_none_is_refused_when_the_manager_is_made() -> None:
     with pytest.raises(ValueError, match="address='8080' must be 'host:port'"):
         Manager(controller(), address="8080")
+
+
+async def test_a_program_tells_its_managers_hooks_and_metrics_of_its_requests_once() -> None:
+    heard: list[str] = []
+
+    class Ear(NoHooks):
+        def request_finished(self, event: RequestFinished, /) -> None:
+            heard.append(event.method)
+
+    async def reconcile(request: Request) -> None:
+        await request.client.resource(CONFIG_MAPS).patch(request.key, {"data": {"seen": "yes"}})
+
+    metrics = Metrics()
+    maps = Controller("maps", reconcile).watches(CONFIG_MAPS)
+    manager = Manager(maps, hooks=Ear(), metrics=metrics)
+    async with ApiServer() as server, server.serve() as endpoint, Client(endpoint.url) as client:
+        await client.resource(CONFIG_MAPS).create(config_map("a"))
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(partial(serve, manager, config=endpoint.url))
+            await wait(lambda: heard.count("PATCH") == 2)
+            manager.stop()
+    host = endpoint.url.removeprefix("http://")
+    assert metrics.tally.requests["200", "PATCH", host] == 2
