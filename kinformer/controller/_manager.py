@@ -225,6 +225,8 @@ class Manager:
             group.stop()
         if self._candidacy is not None:
             self._candidacy.cancel()
+        if self._shard is not None:
+            self._shard.retire()
         for runner in self._runners:
             runner.stop(self._shutdown.left(now))
 

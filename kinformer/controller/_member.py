@@ -16,6 +16,7 @@ LABEL: Final = "kinformer.dev/sharding"
 
 _MEMBERS: Final = "kinformer.dev/members"
 _FINISHING: Final = "kinformer.dev/finishing"
+_RETIRING: Final = "kinformer.dev/retiring"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +29,7 @@ class MemberRecord:
         version: Changes with each renewal.
         members: The names of all that this member respects, so that it takes up none of their keys.
         finishing: The points of keys which it works on still, though they are another's by now.
+        is_retiring: Whether it takes up nothing any more, so that all keys are the others'.
     """
 
     member: Member
@@ -35,6 +37,7 @@ class MemberRecord:
     version: str
     members: frozenset[str] = field(default=frozenset())
     finishing: frozenset[int] = field(default=frozenset())
+    is_retiring: bool = False
 
     @classmethod
     def of(cls, lease: Object) -> Self:
@@ -46,6 +49,7 @@ class MemberRecord:
             record.version,
             frozenset(filter(None, annotations.get(_MEMBERS, "").split(","))),
             frozenset(_points(annotations.get(_FINISHING, ""))),
+            annotations.get(_RETIRING) == "true",
         )
 
 
@@ -57,6 +61,7 @@ def lease_of_member(
     *,
     members: Iterable[str],
     finishing: Iterable[int],
+    is_retiring: bool,
     duration: int,
     now: datetime,
 ) -> dict[str, Any]:
@@ -69,6 +74,7 @@ def lease_of_member(
         identity: Who we are.
         members: See ``MemberRecord``.
         finishing: See ``MemberRecord``.
+        is_retiring: See ``MemberRecord``.
         duration: Whole seconds.
         now: For people who look at it.
     """
@@ -80,6 +86,8 @@ def lease_of_member(
         _MEMBERS: ",".join(sorted(members)),
         _FINISHING: ",".join(f"{point:016x}" for point in sorted(finishing)),
     }
+    if is_retiring:
+        metadata["annotations"][_RETIRING] = "true"
     return content
 
 

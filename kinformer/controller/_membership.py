@@ -11,7 +11,9 @@ The protocol, by which no key is ever in two hands:
 3. Each member reads all Leases before each renewal. It respects a member from when it first reads of it: it takes up no
    more keys that are that one's by the ring. With the renewal that follows it says so (``members``), and names the keys
    of which the work has begun before that and goes on still (``finishing``).
-4. A newcomer works on nothing until each member whom it finds beside its own Lease is gone, or says that it respects
+4. A member that is about to leave takes up nothing any more, and says so with what it finishes. So it does not count in
+   the ring from then on, and the others have all of its keys but those.
+5. A newcomer works on nothing until each member whom it finds beside its own Lease is gone, or says that it respects
    the newcomer. Then it takes up its keys, but for those that somebody is finishing.
 
 Why that is enough: of two members, at least one finds the other's Lease beside its own, so it waits until the other one
@@ -79,15 +81,20 @@ class Membership:
         self._withheld: frozenset[int] = frozenset()  # what others are finishing
         self._began: Moment | None = None  # the first write was sent
         self._renewed: Moment | None = None
-        self._is_over = False
+        self._is_over = self._is_retiring = False
         self._is_free = False  # whether each member that we know of is alive, or gone: time to join
         self._ring = Ring([member])
         self._running = Counter[int]()
 
     @property
     def ring(self) -> Ring:
-        """All that are respected, and we; another one each time that somebody comes or goes."""
+        """All that take up keys, of those that are respected, and we; another one each time that it changes."""
         return self._ring
+
+    @property
+    def is_retiring(self) -> bool:
+        """Whether we take up nothing any more."""
+        return self._is_retiring
 
     @property
     def is_over(self) -> bool:
@@ -183,6 +190,11 @@ class Membership:
         self._running[point] += 1
         return Admission.NOW
 
+    def retire(self) -> None:
+        """Take up nothing any more."""
+        self._is_retiring = True
+        self._ring = Ring(member for member in self._ring.members if member != self.member)
+
     def leave(self, point: int) -> None:
         """The work on a key has ended."""
         self._running[point] -= 1
@@ -201,7 +213,9 @@ class Membership:
             name for name in awaited if name in present and self.member.name not in present[name].members
         }
         self._withheld = frozenset[int]().union(*(record.finishing for record in present.values()))
-        members = {self.member, *(record.member for record in present.values())}
+        members = {record.member for record in present.values() if not record.is_retiring}
+        if not self._is_retiring:
+            members.add(self.member)
         if members != set(self._ring.members):
             self._ring = Ring(members)
 

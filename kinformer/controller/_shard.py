@@ -55,7 +55,7 @@ class Shard:
 
     @property
     def members(self) -> tuple[str, ...]:
-        """The identities of all who share the keys, this replica's among them, in order."""
+        """The identities of all who take up keys, this replica's among them until it retires, in order."""
         return tuple(sorted(member.identity for member in self.ring.members))
 
     @property
@@ -93,6 +93,10 @@ class Shard:
     def leave(self, key: ObjectKey) -> None:
         """The work on a key has ended."""
         self._membership.leave(point_of(str(key)))
+
+    def retire(self) -> None:
+        """Take up no key any more, and let the others have those on which nobody works here; for good."""
+        self._membership.retire()
 
     def heed(self, listener: Callable[[], None]) -> None:
         """Call ``listener()`` each time that the ring is another one, between two awaits."""
@@ -211,7 +215,8 @@ class Enrolment:
         self._found = {lease.metadata.name: lease for lease in listed.items}
         self._lease = self._found.get(self._key.name)
         self._membership.saw(map(MemberRecord.of, listed.items), sent, self._now())
-        if self._shard is not None and self._membership.ring is not before:
+        is_other = self._membership.ring is not before and not self._membership.is_retiring
+        if self._shard is not None and is_other:
             self._shard.tell()
             self._tell(self._shard.members)
 
@@ -224,6 +229,7 @@ class Enrolment:
             self._terms.identity,
             members=[member.name for member in self._membership.ring.members],
             finishing=self._membership.finishing,
+            is_retiring=self._membership.is_retiring,
             duration=self._terms.lease_duration,
             now=sent.wall,
         )

@@ -157,13 +157,18 @@ class Replica:
         stays = self._random.choice((5.0, 30.0, 1e6)) if self._stage.world.monotonic() < TROUBLED else 1e6
         async with anyio.create_task_group() as tasks:
             scope = tasks.cancel_scope
-            timer = self._clock.call_at(self._clock.monotonic() + stays, scope.cancel)
+            end = self._clock.monotonic() + stays
+            timers = [
+                self._clock.call_at(end, shard.retire),
+                self._clock.call_at(end + self._random.uniform(0, 10), scope.cancel),
+            ]
             try:
                 for key in KEYS:
                     tasks.start_soon(self._take, key, identity, shard)
                 await anyio.sleep_forever()
             finally:
-                timer.cancel()
+                for timer in timers:
+                    timer.cancel()
 
     async def _take(self, key: ObjectKey, identity: str, shard: Shard) -> None:
         while True:

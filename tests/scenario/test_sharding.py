@@ -164,6 +164,26 @@ async def test_who_is_thrown_out_is_cancelled_and_the_other_has_all() -> None:
         assert a.members[-1] == ()
 
 
+async def test_who_stops_gives_away_at_once_what_it_does_not_work_on() -> None:
+    async with Cluster(*MAPS) as cluster:
+        a, b = Replica(cluster, "a"), Replica(cluster, "b")
+        async with a.runs(), b.runs():
+            await cluster.clock.advance(20)
+            had = [name for name, who in (await owners(cluster, a, b)).items() if who == ["0"]]
+            held, *free = had
+            a.gate, a.held = anyio.Event(), {held}
+            await touch(cluster, held)
+            await settle()
+            b.seen.clear()
+            a.manager.stop()
+            await cluster.clock.advance(10)
+            assert a.running == {held: 1}
+            assert sorted(b.seen) == sorted(free)
+            a.gate.set()
+            await cluster.clock.advance(5)
+            assert sorted(b.seen) == sorted(had)
+
+
 async def test_a_lease_of_somebody_dead_is_waited_for_and_removed_in_the_end() -> None:
     dead = {
         "apiVersion": "coordination.k8s.io/v1",

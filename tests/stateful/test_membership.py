@@ -1,7 +1,7 @@
 """Members that share keys, against a server that is one mapping: at no moment do two of them work on one key."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
 from hypothesis import settings
@@ -139,7 +139,9 @@ class MembershipMachine(RuleBasedStateMachine):
         membership = self.players[who].membership
         stored = self.stored.get(membership.member.name)
         names = frozenset(member.name for member in membership.ring.members)
-        record = MemberRecord(membership.member, DURATION, "", names, membership.finishing)
+        record = MemberRecord(
+            membership.member, DURATION, "", names, membership.finishing, membership.is_retiring
+        )
         membership.wants(self.now(who))
         return Sent(record, "" if stored is None else stored.version)
 
@@ -159,9 +161,7 @@ class MembershipMachine(RuleBasedStateMachine):
         if sent.over != ("" if stored is None else stored.version):
             return False
         self.versions += 1
-        self.stored[name] = MemberRecord(
-            record.member, record.duration, str(self.versions), record.members, record.finishing
-        )
+        self.stored[name] = replace(record, version=str(self.versions))
         return True
 
     @precondition(lambda self: self.late)
@@ -190,6 +190,12 @@ class MembershipMachine(RuleBasedStateMachine):
         assert player.membership.finishing <= set(player.running)
         for each in range(COUNT):
             self.take_all(each)
+
+    @rule(who=WHO)
+    def retire(self, who: int) -> None:
+        """Finish only; the others have all else."""
+        self.players[who].membership.retire()
+        self.try_once(who)
 
     @rule(who=WHO)
     def die(self, who: int) -> None:

@@ -15,9 +15,22 @@ def stored(content: dict[str, Any], version: str = "7") -> Object:
     return Object.from_mapping(content, LEASES)
 
 
-def written(lease: Object | None = None, finishing: frozenset[int] = frozenset({2, 0xAB << 56})) -> Object:
+def written(
+    lease: Object | None = None,
+    finishing: frozenset[int] = frozenset({2, 0xAB << 56}),
+    *,
+    is_retiring: bool = False,
+) -> Object:
     content = lease_of_member(
-        lease, KEY, "maps", "a", members=["maps-b-2", "maps-a-1"], finishing=finishing, duration=15, now=NOW
+        lease,
+        KEY,
+        "maps",
+        "a",
+        members=["maps-b-2", "maps-a-1"],
+        finishing=finishing,
+        is_retiring=is_retiring,
+        duration=15,
+        now=NOW,
     )
     return stored(content)
 
@@ -46,6 +59,11 @@ def test_what_else_is_in_it_stays_and_what_was_finished_goes() -> None:
     assert again.metadata.labels == {LABEL: "maps", "team": "web"}
     assert again.metadata.annotations["note"] == "x"
     assert MemberRecord.of(again).finishing == frozenset()
+
+
+def test_who_retires_says_so() -> None:
+    assert not MemberRecord.of(written()).is_retiring
+    assert MemberRecord.of(written(written(), is_retiring=True)).is_retiring
 
 
 def test_who_has_left_has_no_identity_any_more() -> None:

@@ -235,6 +235,30 @@ def test_who_has_never_found_its_own_lease_writes_it_again() -> None:
     assert writes(membership)
 
 
+def test_who_retires_takes_up_nothing_and_names_all_that_it_finishes() -> None:
+    membership = member(record("you", "me"))
+    mine = ours(membership)
+    assert membership.enter(mine) is Admission.NOW
+    assert membership.finishing == frozenset()
+    membership.retire()
+    assert membership.enter(mine) is Admission.ELSEWHERE
+    assert membership.finishing == frozenset({mine})
+    membership.saw([MINE, record("you", "me", version="2")], at(102), at(102))
+    assert names(membership) == ["you"]
+
+
+def test_of_who_retires_the_others_have_all_but_what_it_finishes() -> None:
+    membership = member(record("you", "me"))
+    theirs, other = [point for point in POINTS if not membership.is_ours(point)][:2]
+    retiring = MemberRecord(
+        Member("you", "you"), 15.0, "2", frozenset({"me"}), frozenset({theirs}), is_retiring=True
+    )
+    membership.saw([MINE, retiring], at(102), at(102))
+    assert names(membership) == ["me"]
+    assert membership.enter(theirs) is Admission.LATER
+    assert membership.enter(other) is Admission.NOW
+
+
 def test_litter_is_what_has_been_useless_for_twice_its_duration() -> None:
     membership = member()
     gone = record("gone", version="1", identity="", duration=1)

@@ -26,7 +26,12 @@ class Replica(NoHooks):
         self.wire = Wire(cluster.client.resource(LEASES).without_retries())
         self.told: list[tuple[str, ...]] = []
         self.enrolment = Enrolment(
-            Sharding("maps", identity=name), "default", self.wire, clock=cluster.clock, random=Random(), hooks=self
+            Sharding("maps", identity=name),
+            "default",
+            self.wire,
+            clock=cluster.clock,
+            random=Random(),
+            hooks=self,
         )
         self.shard: Shard | None = None
         self.error: BaseException | None = None
