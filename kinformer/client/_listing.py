@@ -31,6 +31,9 @@ _LONGEST_BEGINNING: Final = 1024
 _MOST_MISSES: Final = 64
 """Places within one item that look like its end; where there are more, it waits for the end of the list."""
 
+_PIECE: Final = 64
+"""Records that are set aside together; see ``Objects``."""
+
 _is_json = msgspec.json.Decoder(msgspec.Raw).decode
 
 
@@ -47,6 +50,7 @@ class ListDecoder:
         "_misses",
         "_next",
         "_pack",
+        "_pieces",
         "_records",
         "_rejected",
         "_resource",
@@ -66,11 +70,13 @@ class ListDecoder:
         """Where in the buffer to go on looking."""
         self._misses = 0
         self._records: Final[list[Record]] = []
+        self._pieces: Final[list[tuple[Record, ...]]] = []
+        """Those that came before them."""
         self._rejected: Final[list[DecodeError]] = []
 
     def __len__(self) -> int:
         """How many objects have been decoded, or rejected, so far."""
-        return len(self._records) + len(self._rejected)
+        return len(self._pieces) * _PIECE + len(self._records) + len(self._rejected)
 
     def feed(self, chunk: bytes) -> None:
         """Take in a chunk, and decode the objects that it completes. Never raises: ``finish`` tells what is wrong."""
@@ -88,7 +94,7 @@ class ListDecoder:
         """
         rest = decode_list(self._head + self._buffer, self._resource)
         return ObjectList(
-            Objects((*self._records, *rest.records)),
+            Objects.of_pieces((*self._pieces, tuple(self._records), *rest.pieces)),
             rest.version,
             rest.continue_token,
             rest.remaining,
@@ -139,4 +145,7 @@ class ListDecoder:
             self._rejected.append(error)
         else:
             self._records.append(record if self._pack is None else self._pack(record))
+            if len(self._records) == _PIECE:
+                self._pieces.append(tuple(self._records))
+                self._records.clear()
         return True

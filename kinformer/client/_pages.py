@@ -80,7 +80,7 @@ def modelled(page: ObjectList[Object], model: type[T]) -> ObjectList[T]:
 
 
 def _chained(parts: Sequence[Sequence[T]]) -> Sequence[T]:
-    records = [part.records for part in parts if isinstance(part, Objects)]
-    if len(records) == len(parts) > 0:
-        return Objects(chain.from_iterable(records))  # type: ignore[return-value]  # T is Object here
+    pieces = [part.pieces for part in parts if isinstance(part, Objects)]
+    if len(pieces) == len(parts) > 0:
+        return Objects.of_pieces(chain.from_iterable(pieces))  # type: ignore[return-value]  # T is Object here
     return tuple(chain.from_iterable(parts))

@@ -1,5 +1,6 @@
 """Fetch a snapshot page by page."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kinformer.errors import DecodeError, ExpiredError
@@ -22,7 +23,7 @@ class Pages:
 
 async def fetch(source: Source, state: Listing) -> Pages | PageExpired | Failed:
     """Perform a ``Listing``: all of its pages, or why they cannot be had. Cancelling it leaves nothing."""
-    records: list[Record] = []
+    pieces: list[Sequence[Record]] = []
     rejected: list[DecodeError] = []
     token = version = ""
     is_paginated = False
@@ -30,11 +31,11 @@ async def fetch(source: Source, state: Listing) -> Pages | PageExpired | Failed:
         page = await _fetch_page(source, state, token)
         if isinstance(page, Exception):
             return PageExpired() if token and isinstance(page, ExpiredError) else Failed(page)
-        records.extend(page.records)
+        pieces += page.pieces
         rejected.extend(page.rejected)
         version = version or page.version  # all pages are of one snapshot
         if not page.continue_token:
-            return Pages(Snapshot.of_pages(records, version, rejected), is_paginated)
+            return Pages(Snapshot.of_pages(pieces, version, rejected), is_paginated)
         if page.continue_token == token:
             return Failed(DecodeError("the server repeats its continue token: the list would never end"))
         token, is_paginated = page.continue_token, True

@@ -22,7 +22,7 @@ class Snapshot:
     records takes five to ten milliseconds, and the records that the sink has already may be freed bit by bit.
 
     Attributes:
-        records: What could be read, in order. A record is let go when it is given out.
+        records: What could be read, in order. A record is let go when it is given out, or with the piece that it came in.
         count: How many records there are.
         version: The resource version.
         rejected: What could not be read, and is missing from the records.
@@ -34,9 +34,9 @@ class Snapshot:
     rejected: Sequence[DecodeError]
 
     @classmethod
-    def of_pages(cls, records: list[Record], version: str, rejected: Sequence[DecodeError]) -> Self:
-        """A snapshot of a list, which is emptied."""
-        return cls(_emptied_list(records), len(records), version, rejected)
+    def of_pages(cls, pieces: list[Sequence[Record]], version: str, rejected: Sequence[DecodeError]) -> Self:
+        """A snapshot of a list, which is emptied; its pieces should be small."""
+        return cls(_emptied_list(pieces), sum(map(len, pieces)), version, rejected)
 
     @classmethod
     def of_events(
@@ -46,10 +46,10 @@ class Snapshot:
         return cls(_emptied_dict(records), len(records), version, rejected)
 
 
-def _emptied_list(records: list[Record]) -> Iterator[Record]:
-    records.reverse()
-    while records:
-        yield records.pop()
+def _emptied_list(pieces: list[Sequence[Record]]) -> Iterator[Record]:
+    pieces.reverse()
+    while pieces:
+        yield from pieces.pop()
 
 
 def _emptied_dict(records: dict[ObjectKey, Record]) -> Iterator[Record]:

@@ -231,7 +231,7 @@ class ReflectionMachine(RuleBasedStateMachine):
     def list_it(self, at: int) -> None:
         assert isinstance(self.state, Listing)
         objects, bad = self.server.snapshot(at)
-        self.take_snapshot(Snapshot.of_pages([obj.record for obj in objects], str(at), bad))
+        self.take_snapshot(Snapshot.of_pages([[obj.record for obj in objects]], str(at), bad))
         self.move(Listed(str(at), is_paginated=bool(at % 2)))
 
     def open_a_watch(self, at: int) -> None:

@@ -1,4 +1,5 @@
 import gc
+from itertools import chain, islice
 
 import pytest
 
@@ -61,5 +62,26 @@ def test_a_list_gives_the_records_of_objects_in_any_sequence() -> None:
 
 def test_the_collector_has_nothing_to_visit_in_a_list() -> None:
     objects = Objects([node("a"), node("b")])
-    gc.collect()
-    assert not gc.is_tracked(objects.records)
+    for _ in range(2):  # the pieces, and then what is made of them
+        gc.collect()
+    assert not any(map(gc.is_tracked, (objects.pieces, *objects.pieces)))
+
+
+@pytest.mark.parametrize("sizes", [[], [0], [3], [64], [65], [200], [2, 0, 3], [0, 1, 0]], ids=str)
+def test_in_pieces_they_are_as_in_a_tuple(sizes: list[int]) -> None:
+    """One size is that of records that are given whole; several are those of pieces."""
+    records = [node(str(number)) for number in range(sum(sizes))]
+    unread = iter(records)
+    pieces = [tuple(islice(unread, size)) for size in sizes]
+    objects = Objects(records) if len(sizes) == 1 else Objects.of_pieces(pieces)
+    same = tuple(map(Object, records))
+    assert objects == same
+    assert len(objects) == len(same)
+    assert [objects[at] for at in range(-len(same), len(same))] == [*same, *same]
+    assert objects[1:] == same[1:]
+    assert list(objects.records) == records
+    for beyond in (len(same), -len(same) - 1):
+        with pytest.raises(IndexError):
+            objects[beyond]
+    assert all(len(piece) <= 64 for piece in ObjectList(objects, "1").pieces)
+    assert list(chain.from_iterable(ObjectList(same, "1").pieces)) == records
