@@ -188,6 +188,8 @@ async def test_status_and_finalizer_make_a_whole_life() -> None:
 async def test_cancelled_anywhere_it_leaves_nothing_and_the_next_run_converges(start: int) -> None:
     sites = Websites()
     async with Cluster(DEFINITION) as cluster:
+        for resource in (WEBSITES, CONFIG_MAPS):
+            cluster.server.cacher(resource)  # it outlives whoever made it begin
         await settle()
         before = asyncio.all_tasks()
         for turns in range(start, 120, 4):

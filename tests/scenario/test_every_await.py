@@ -93,6 +93,7 @@ STAGES = {
             server.a_server_that_lives,
             server.a_storage_that_goes_away,
             server.reads_without_caches,
+            server.watches_without_caches,
             server.watches_that_fail,
             accounts.a_server_that_asks,
             accounts.who_shows_a_token,
@@ -100,7 +101,9 @@ STAGES = {
         by="chain",
     ),
     "storages": Stage(("apiserver/storage/",), (storages.memory, storages.caches)),
-    "watch caches": Stage(("apiserver/cacher/",), (watch_caches.cachers, watch_caches.delegators)),
+    "watch caches": Stage(
+        ("apiserver/cacher/",), (watch_caches.cachers, watch_caches.delegators, watch_caches.watches)
+    ),
     "etcd": Stage(("apiserver/storage/etcd/",), (etcds.etcds,), by="point"),
     "sockets": Stage(
         ("apiserver/http/_serving",),

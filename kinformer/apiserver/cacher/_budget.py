@@ -2,12 +2,13 @@
 
 from typing import Final
 
-__all__ = ["TimeBudget"]
+__all__ = ["MOST_BUDGET", "TimeBudget"]
 
 _RATE: Final = 0.05
 """Seconds that are earned in each second."""
 
-_MOST: Final = 0.1
+MOST_BUDGET: Final = 0.1
+"""The most seconds that are kept."""
 
 
 class TimeBudget:
@@ -21,7 +22,7 @@ class TimeBudget:
         most: The most that is kept. With 0 nobody is ever waited for.
     """
 
-    def __init__(self, now: float, *, rate: float = _RATE, most: float = _MOST) -> None:
+    def __init__(self, now: float, *, rate: float = _RATE, most: float = MOST_BUDGET) -> None:
         if rate < 0 or most < 0:
             raise ValueError(f"rate {rate} and most {most} must not be negative")
         self._rate = rate

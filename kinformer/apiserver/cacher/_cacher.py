@@ -38,6 +38,9 @@ __all__ = ["Cacher", "Dispatching"]
 _log = logging.getLogger("kinformer.apiserver")
 
 _PAGE: Final = 10_000
+_PAST: Final = 10_000
+"""Revisions that a cache looks back when it begins, at most; as many as a storage in memory keeps."""
+
 _PERIOD: Final = 1.0
 """Seconds between the beginnings of two lists at least."""
 
@@ -85,6 +88,7 @@ class Cacher:
         metrics: Where to count.
         clock: What all times are measured on.
         options: What can be set.
+        looks_back: Whether it begins with what the storage still knows of the past, as if it had been there all the time.
 
     Attributes:
         content: The objects. Read it, never change it.
@@ -103,6 +107,7 @@ class Cacher:
         metrics: Metrics,
         clock: Clock,
         options: CacheOptions,
+        looks_back: bool = False,
     ) -> None:
         self.history = options.history()
         self.content = Content(self.history)
@@ -114,6 +119,7 @@ class Cacher:
         self._read = read
         self._clock = clock
         self._options = options
+        self._looks_back = looks_back
         self._next_look = 0.0
         self._freshness = Freshness(
             lambda: self.content.revision, self.request_progress, clock=clock, timeout=options.timeout
@@ -123,6 +129,7 @@ class Cacher:
         self._broken: CompactedError | UnavailableError | None = None
         self._flowing = anyio.Event()
         self._flowing.set()
+        self._is_retiring = False
         self._closed = anyio.Event()
         self._is_running = False
 
@@ -157,6 +164,14 @@ class Cacher:
         self.readiness.stop()
         self._freshness.close()
         self.dispatcher.restart()
+
+    def retire(self) -> None:
+        """Close as soon as everything has been told that the storage holds by now."""
+        self._is_retiring = True
+        if self._watch is None:
+            self.close()
+        else:
+            self._watch.request_progress()
 
     async def wait_until_fresh(self, revision: int, *, with_progress: bool = True) -> None:
         """Wait until it has seen the storage up to a revision; 0 needs no wait.
@@ -234,13 +249,16 @@ class Cacher:
 
     async def _list_and_watch(self) -> None:
         """Read everything and follow it, until that fails."""
-        revision = await self._list()
+        now = await self._kv.revision() if self._looks_back else 0
+        revision = await self._begin(now)
         async with self._kv.watch(self._keys, revision + 1) as watch:
             with anyio.CancelScope() as self._watching:
                 self._watch = watch
-                self.readiness.set()
-                self.metrics.count("apiserver_watch_cache_initializations_total")
                 try:
+                    if revision < now:
+                        await self._catch_up(watch, now)
+                    self.readiness.set()
+                    self.metrics.count("apiserver_watch_cache_initializations_total")
                     async for batch in watch:
                         await self._flowing.wait()
                         await self._take(batch)
@@ -250,8 +268,33 @@ class Cacher:
             broken, self._broken = self._broken, None
             raise broken
 
-    async def _list(self) -> int:
-        rest, revision, items, is_done = self._keys, 0, list[KeyValue](), False
+    async def _begin(self, now: int) -> int:
+        """Read everything, at first as it was in the past, if it is to look back and that is still known."""
+        looks_back, self._looks_back = self._looks_back, False
+        if looks_back:
+            with suppress(CompactedError):
+                return await self._list(await self._past(now))
+        return await self._list(0)
+
+    async def _past(self, now: int) -> int:
+        """The oldest revision that can be read, as far as that is worth while."""
+        past = max(1, now - _PAST)
+        try:
+            await self._kv.get(self._keys.start, revision=past)
+        except CompactedError as error:
+            return error.compacted
+        return past
+
+    async def _catch_up(self, watch: Watch, now: int) -> None:
+        """Take in what has happened between the past and now, before anybody reads or watches."""
+        watch.request_progress()
+        while self.content.revision < now:
+            batch = await anext(watch)
+            await self._take(batch)
+
+    async def _list(self, revision: int) -> int:
+        """Read everything at a revision, or now where that is 0; gives the revision."""
+        rest, items, is_done = self._keys, list[KeyValue](), False
         while not is_done:
             found = await self._kv.range(rest, revision=revision, limit=_PAGE)
             revision = revision or found.revision  # every further page shows the same moment
@@ -285,6 +328,15 @@ class Cacher:
         self.metrics.count("apiserver_watch_cache_events_received_total", len(batch.changes))
         if not batch.changes:
             self.metrics.count("etcd_bookmark_total")
+        if self._is_retiring:
+            self._end_or_ask(has_changed=bool(batch.changes))
+
+    def _end_or_ask(self, *, has_changed: bool) -> None:
+        """Close when nothing has come but progress, and ask for that otherwise."""
+        if has_changed:
+            self.request_progress()
+        else:
+            self.close()
 
     def _apply(self, change: Change) -> CacheEvent:
         before = self.content.get(change.key)

@@ -70,6 +70,9 @@ class Dispatcher:
         self._budget = budget or TimeBudget(now)
         self._scopes = Scopes[CacheWatcher]()
         self._calendar = Calendar[CacheWatcher](now)
+        self._waiting: set[CacheWatcher] = (
+            set()
+        )  # in the calendar, for want of the bookmark that ends initial events
         self._tick_timer: Timer | None = None
         self._tick_at = 0.0
         self._is_offering = False
@@ -91,12 +94,15 @@ class Dispatcher:
         """Forget a watcher; harmless when it has left."""
         self._scopes.discard(watcher)
         self._calendar.discard(watcher)
+        self._waiting.discard(watcher)
         self._relieve(watcher)
         if not self._calendar:
             self._stop_ticking()
 
     def was_read(self, watcher: CacheWatcher) -> None:
-        """Hear that a watcher was read from, so that it is not waited for any more where it has room again."""
+        """Hear that a watcher was read from: it may have room again, or have the bookmark that it was waiting for."""
+        if watcher in self._waiting and watcher.state is not BookmarkState.WAITING:
+            self._enter(watcher)
         if watcher in self._blocked and watcher.room >= 0:
             self._relieve(watcher)
 
@@ -176,9 +182,14 @@ class Dispatcher:
         """Note when it is due for its next bookmark, if it is to get one."""
         if not watcher.bookmarks:
             return
-        is_waiting = watcher.state is BookmarkState.WAITING
+        if is_waiting := watcher.state is BookmarkState.WAITING:
+            self._waiting.add(watcher)
+        else:
+            self._waiting.discard(watcher)
         due = bookmark_time(self._clock.monotonic(), watcher.deadline, is_waiting=is_waiting)
-        if due is not None:
+        if due is None:
+            self._calendar.discard(watcher)
+        else:
             self._calendar.add(watcher, due)
 
     def _set_tick(self) -> None:
@@ -221,5 +232,5 @@ class Dispatcher:
         for watcher in self._calendar.take(self._clock.monotonic()):
             watcher.offer_bookmark(bookmark)
             self._enter(watcher)
-        if not self._calendar:
-            self._stop_ticking()
+        self._stop_ticking()
+        self._set_tick()

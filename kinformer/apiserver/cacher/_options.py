@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from kinformer.apiserver.cacher._budget import MOST_BUDGET
 from kinformer.apiserver.cacher._freshness import BLOCK_TIMEOUT
 from kinformer.apiserver.cacher._history import FRESH, History
 
@@ -10,7 +11,7 @@ __all__ = ["CacheOptions"]
 
 @dataclass(frozen=True, slots=True)
 class CacheOptions:
-    """How the caches of a server behave. The defaults are kube-apiserver's, but for ``compaction_period``.
+    """How the caches of a server behave. The defaults are kube-apiserver's, but for those that say otherwise.
 
     Attributes:
         lowest: How many events the history of a resource holds at least.
@@ -24,6 +25,12 @@ class CacheOptions:
             one read of a single key.
         progress_supported: Whether the storage can say how far it has come. ``None`` asks it, and asks again every ten
             minutes while it cannot.
+        queue_size: The size of a watcher's two queues, which hold twice as many events and one; ``None`` takes what comes
+            in a second when the history is as full as it gets, between 10 and 100.
+        dispatch_budget: The most seconds that slow watchers are waited for before they are ended; earned by 50 ms in
+            each second. Whoever lags gets some turns of the event loop in any case.
+        repeats_bookmarks: Whether a watch gets bookmarks though nothing has happened since it began. kube-apiserver
+            sends none then, which clients cannot tell from a dead connection.
     """
 
     lowest: int = 100
@@ -33,9 +40,18 @@ class CacheOptions:
     falls_back: bool = True
     compaction_period: float = 0.0
     progress_supported: bool | None = None
+    queue_size: int | None = None
+    dispatch_budget: float = MOST_BUDGET
+    repeats_bookmarks: bool = True
 
     def __post_init__(self) -> None:
         self.history()
+        if self.queue_size is not None and self.queue_size < 1:
+            raise ValueError(
+                f"queue_size {self.queue_size} must be at least 1: nobody could be told anything"
+            )
+        if self.dispatch_budget < 0:
+            raise ValueError(f"dispatch_budget {self.dispatch_budget} must not be negative")
 
     def history(self) -> History:
         """A history of this size.

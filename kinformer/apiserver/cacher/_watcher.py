@@ -163,27 +163,44 @@ class CacheWatcher:
 
     def stop(self) -> None:
         """Close it at once, for a reason that is not its own: what was on its way out can still be read."""
-        keep = 0 if self._replay is not None else self._size + 1
-        self._replay = None
-        self._close(keep)
+        if self._replay is not None:
+            self._hurry(self._replay)
+        self._close(self._size + 1)
 
     def take(self) -> list[Selected | Bookmark]:
-        """What is to be told next, a piece of the replay or all of the queue; may be nothing, see ``is_replaying``."""
+        """What is to be told next: a piece of the replay, or its end with all of the queue behind it.
+
+        May be nothing, though ``is_replaying``: when nothing of a piece is shown.
+        """
+        taken: list[Selected | Bookmark] = []
         if self._replay is not None:
-            return self._take_replay(self._replay)
-        taken = [self._hand_out(each) for each in self._queue]
+            try:
+                taken = self._take_replay(self._replay, _PIECE)
+            except EvictedError:
+                self._replay = None
+                self._close(0)
+            if self._replay is not None:
+                return taken
+        taken += [self._hand_out(each) for each in self._queue]
         self._queue.clear()
         return taken
 
-    def _take_replay(self, replay: Replay) -> list[Selected | Bookmark]:
+    def _hurry(self, replay: Replay) -> None:
+        """Put what of the replay was on its way out in front of the queue, and forget the rest."""
         try:
-            events = replay.take(_PIECE)
+            on_its_way = self._take_replay(replay, self._size + 1)
         except EvictedError:
-            self.stop()
-            return []
+            on_its_way = []
+        if self._replay is not None:  # there was more, so nothing behind it may be told
+            self._replay = None
+            self._queue.clear()
+        self._queue.extendleft(reversed(on_its_way))
+
+    def _take_replay(self, replay: Replay, most: int) -> list[Selected | Bookmark]:
+        events = replay.take(most)
         selected = (Encoded(event).select(self._matches) for event in events)
         taken: list[Selected | Bookmark] = [each for each in selected if each is not None]
-        if len(events) < _PIECE:
+        if len(events) < most:
             self._replay = None
             if self._state is not BookmarkState.SENT:
                 taken.append(self._hand_out(Bookmark(self._start)))

@@ -24,7 +24,7 @@ __all__ = ["STREAMS", "Frame", "Streams", "WatchStream", "frame_metadata", "fram
 _log = logging.getLogger("kinformer.apiserver")
 
 Frame = Callable[[Event], bytes]
-"""Writes an event as a line."""
+"""Writes an event as a line, once for all who want the same form of it."""
 
 STREAMS: Final = "kinformer.streams"
 """The ASGI extension under which a server passes ``Streams`` of its own, so that it can end what it serves."""
@@ -132,30 +132,41 @@ class WatchStream:
 
 
 def frame_object(event: Event) -> bytes:
-    """The whole object, serialised once for everybody."""
+    """The whole object."""
     return event.line
 
 
 def frame_metadata(version: str) -> Frame:
     """Frames with ``PartialObjectMetadata`` of ``meta.k8s.io/<version>``."""
+    form = "metadata", version
 
     def frame(event: Event) -> bytes:
-        if not isinstance(event.obj, StoredObject):
+        obj = event.obj
+        if not isinstance(obj, StoredObject):
             return event.line
-        return _line(event.type, metadata_only(event.obj.content, version=version))
+        return event.form(form, lambda: _line(event.type, metadata_only(obj.content, version=version)))
 
     return frame
 
 
 def table_frames(columns: Sequence[Column], *, version: str, include: str, clock: Clock) -> Frame:
-    """Frames with tables of one row, for one stream: only the first has the column definitions."""
+    """Frames with tables of one row, for one stream: only the first has the column definitions.
+
+    An age is that of the moment when the first of all who watch asked for the table.
+    """
     is_first = True
 
     def frame(event: Event) -> bytes:
         nonlocal is_first
-        content = event.obj.content if isinstance(event.obj, StoredObject) else event.obj
         if event.type == "ERROR":
             return event.line
+        with_columns, is_first = is_first, False
+        return event.form(
+            ("table", version, include, with_columns), lambda: encode(event, with_columns=with_columns)
+        )
+
+    def encode(event: Event, *, with_columns: bool) -> bytes:
+        content = event.obj.content if isinstance(event.obj, StoredObject) else event.obj
         shown = table(
             [content],
             columns,
@@ -163,9 +174,8 @@ def table_frames(columns: Sequence[Column], *, version: str, include: str, clock
             now=clock.now(),
             include=include,
             metadata={"resourceVersion": content["metadata"].get("resourceVersion", "")},
-            with_columns=is_first,
+            with_columns=with_columns,
         )
-        is_first = False
         return _line(event.type, shown)
 
     return frame

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from kinformer.apiserver.cacher import StoredObject
+from kinformer.apiserver.cacher import Forms, StoredObject
 from kinformer.apiserver.registry import Served
 from kinformer.meta import FieldSelector, LabelSelector
 
@@ -132,15 +132,32 @@ class Listing:
     remaining: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
-    """One event of a watch; the object of an ERROR is a Status."""
+class Event(Forms):
+    """One event of a watch. All who are told the same share it, and the lines that are made of it.
 
-    type: Literal["ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR"]
-    obj: StoredObject | dict[str, Any]
+    Attributes:
+        obj: The object; that of an ERROR is a Status.
+    """
+
+    __slots__ = ("obj", "type")
+
+    def __init__(
+        self,
+        kind: Literal["ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR"],
+        obj: StoredObject | dict[str, Any],
+    ) -> None:
+        super().__init__()
+        self.type = kind
+        self.obj = obj
 
     @property
     def line(self) -> bytes:
         """The event as a line of the stream, newline included."""
+        return self.form("line", self._line)
+
+    def _line(self) -> bytes:
         body = self.obj.json if isinstance(self.obj, StoredObject) else msgspec.json.encode(self.obj)
         return b'{"type":"%s","object":%s}\n' % (self.type.encode(), body)
+
+    def __repr__(self) -> str:
+        return f"<{self.type} {self.obj!r}>"

@@ -47,7 +47,6 @@ class Verbs:
         registry: What is served; definitions that are written here change it.
         clock: Creation times, deadlines, bookmarks.
         random: Uids, generated names, jitter.
-        bookmark_period: Seconds between the bookmarks of a watch, about.
         cache: How the watch caches behave.
     """
 
@@ -58,16 +57,15 @@ class Verbs:
         *,
         clock: Clock,
         random: Random,
-        bookmark_period: float = 60.0,
         cache: CacheOptions | None = None,
     ) -> None:
         self._registry = registry
-        self._cachers = Cachers(kv, clock=clock, options=cache)
+        self._cachers = Cachers(kv, clock=clock, random=random, options=cache)
         objects = Objects(kv, registry, clock=clock, cachers=self._cachers)
         self._objects = objects
         self._definitions = Definitions(objects)
         self._reader = Reader(objects)
-        self._watcher = Watcher(objects, random=random, bookmark_period=bookmark_period)
+        self._watcher = Watcher(objects, random=random)
         self._writer = Writer(objects, self._definitions, random=random)
         self._deleter = Deleter(objects, self._definitions, self._reader)
         self._patcher = Patcher(self._writer, Applier(objects, self._writer))

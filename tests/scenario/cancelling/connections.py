@@ -28,12 +28,13 @@ from tests.certificates import Authority
 from tests.responder import Asked, listening, read_request, responding
 from tests.scenario.cancelling.controllers import kubeconfig
 from tests.scenario.cancelling.sweep import Sweep, processes
-from tests.scenario.cancelling.world import CONFIG_MAPS, PODS
+from tests.scenario.cancelling.world import CONFIG_MAPS, PODS, begin_caches
 
 
 async def streams(sweep: Sweep) -> None:
     """Lists, a watch and a write over either transport, to a host that has to be looked up."""
     async with ApiServer() as server, server.serve() as endpoint:
+        await begin_caches(server)
         url = f"http://localhost:{endpoint.port}"
 
         async def speak(streaming: Literal["kinformer", "httpx"]) -> None:

@@ -38,7 +38,7 @@ from kinformer.testing import Cluster, FakeClock, config_map, settle
 from kinformer.workqueue import WorkQueue
 from tests.scenario.cancelling.pipeline import cancel_this_task
 from tests.scenario.cancelling.sweep import Sweep, processes
-from tests.scenario.cancelling.world import CONFIG_MAPS, NAMESPACES, WIDGETS
+from tests.scenario.cancelling.world import CONFIG_MAPS, NAMESPACES, WIDGETS, begin_caches
 
 
 async def queues(sweep: Sweep) -> None:
@@ -110,6 +110,7 @@ class Reconciled:
 async def managers(sweep: Sweep) -> None:
     """Reconcilers that fail in all ways, that are stopped in the middle, and a cache that never fills."""
     async with Cluster(config_map("a"), config_map("b")) as cluster:
+        await begin_caches(cluster.server)
         reconciled = Reconciled(cluster)
         controller = Controller("c", reconciled, timeout=5.0).watches(CONFIG_MAPS)
         other = Controller("other", let_be).watches(CONFIG_MAPS)
@@ -177,10 +178,7 @@ class Service:
 async def preflights(sweep: Sweep) -> None:
     """By themselves, and of a manager that begins."""
     async with Cluster(config_map("a")) as cluster:
-        for resource in (CONFIG_MAPS, NAMESPACES):
-            await cluster.client.resource(
-                resource
-            ).list()  # the server's caches outlive whoever made them begin
+        await begin_caches(cluster.server)
 
         async def look() -> None:
             declared = Controller("c", Reads()).watches(CONFIG_MAPS).reads(NAMESPACES)
@@ -201,6 +199,7 @@ async def preflights(sweep: Sweep) -> None:
 async def operators(sweep: Sweep) -> None:
     """A manager with an election and all that it can run, whose reconcilers write, tell, and wait to read it."""
     async with Cluster(config_map("a")) as cluster:
+        await begin_caches(cluster.server)
         applier, numbers = Applier("o"), count()
         seen: list[str] = []
 
@@ -359,6 +358,7 @@ async def kubeconfig() -> AsyncIterator[Path]:
         "interactiveMode": "Never",
     }
     async with ApiServer() as server, server.serve() as endpoint:
+        await begin_caches(server)
         content = {
             "apiVersion": "v1",
             "kind": "Config",

@@ -1,7 +1,7 @@
 """A server that starts, keeps house and stops, cancelled wherever it waits; and its watches, of which some fail."""
 
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from functools import partial
 from itertools import count
 from random import Random
@@ -118,8 +118,8 @@ async def a_storage_that_goes_away(sweep: Sweep) -> None:
 
 async def reads_without_caches(sweep: Sweep) -> None:
     """While the server does not run there are none, and a revision that is to come is waited for in the storage."""
-    kv, registry = YieldingKV(), Registry()
-    verbs = Verbs(kv, registry, clock=FakeClock(), random=Random(1))
+    kv, registry, clock = YieldingKV(), Registry(), FakeClock()
+    verbs = Verbs(kv, registry, clock=clock, random=Random(1))
     namespaces = registry.find("", "v1", "namespaces")
     assert namespaces is not None
     await verbs.create(Target(namespaces), {"metadata": {"name": "a"}}, WriteOptions())
@@ -131,8 +131,41 @@ async def reads_without_caches(sweep: Sweep) -> None:
             tasks.start_soon(verbs.list, Target(namespaces), ListOptions(version=version))
             await settle()
             await kv.put("/elsewhere", b"")
+            tasks.start_soon(read_in_vain, verbs, Target(namespaces, name="a"))
+            await clock.advance(3.5)
 
     await sweep.of(work, held=lambda: kv.kv.watches)
+
+
+async def read_in_vain(verbs: Verbs, target: Target) -> None:
+    with suppress(StatusError):
+        await verbs.get(target, version=str(2**62))
+
+
+async def watches_without_caches(sweep: Sweep) -> None:
+    """Each has a cache of its own, which may be behind what it asks for."""
+    kv, registry = YieldingKV(), Registry()
+    pods = registry.find("", "v1", "pods")
+    assert pods is not None
+
+    async def work() -> None:
+        verbs = Verbs(kv, registry, clock=FakeClock(), random=Random(1))
+        later = ListOptions(version=str(await kv.revision() + 1), version_match="NotOlderThan")
+        latest = ListOptions(version_match="NotOlderThan")
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(read, verbs.watch(Target(pods), later, initial_events=True))
+            async with verbs.watch(Target(pods), latest, initial_events=False):
+                await kv.put("/elsewhere", b"")
+            await settle()
+            tasks.cancel_scope.cancel()
+
+    await sweep.of(work, held=lambda: kv.kv.watches)
+
+
+async def read(watch: AbstractAsyncContextManager[AsyncIterator[Sequence[Event]]]) -> None:
+    async with watch as batches:
+        async for _ in batches:
+            pass
 
 
 async def watches_that_fail(sweep: Sweep) -> None:
@@ -159,7 +192,10 @@ async def failing(failure: Exception) -> AsyncIterator[Batches]:
 
 @asynccontextmanager
 async def breaking(failure: Exception) -> AsyncIterator[Batches]:
-    yield Breaking(failure)
+    try:
+        yield Breaking(failure)
+    finally:
+        await checkpoint()
 
 
 class Breaking:

@@ -1,6 +1,8 @@
 """Watch caches: what follows the storage for a resource, cut short while it waits."""
 
-from contextlib import suppress
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from typing import Any, Self
 
 import anyio
 from anyio.lowlevel import checkpoint
@@ -11,12 +13,22 @@ from kinformer.apiserver.cacher import (
     CacheOptions,
     Cacher,
     Cachers,
+    CacheWatch,
+    CacheWatcher,
     Delegator,
+    InitialState,
     ListRequest,
     Metrics,
     NotReadyError,
 )
-from kinformer.apiserver.storage import FutureRevisionError, KeyRange, ReadResult, UnavailableError
+from kinformer.apiserver.storage import (
+    Batch,
+    FutureRevisionError,
+    KeyRange,
+    ReadResult,
+    UnavailableError,
+    Watch,
+)
 from kinformer.system_clock import SystemClock
 from kinformer.testing import settle
 from tests.scenario.cancelling.sweep import Sweep
@@ -70,6 +82,60 @@ async def cachers(sweep: Sweep) -> None:
             cacher.close()
 
     await sweep.of(work, held=lambda: kv.kv.watches)
+
+
+class SlowKV(YieldingKV):
+    """Memory whose watches take their time too."""
+
+    @asynccontextmanager
+    async def watch(self, keys: KeyRange, from_revision: int) -> AsyncIterator[Any]:
+        async with super().watch(keys, from_revision) as watch:
+            yield Slow(watch)
+
+
+class Slow:
+    def __init__(self, watch: Watch) -> None:
+        self.watch = watch
+        self.request_progress = watch.request_progress
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> Batch:
+        await checkpoint()
+        return await anext(self.watch)
+
+
+async def watches(sweep: Sweep) -> None:
+    """Watches over a cache of their own, which looks back: one is read, and one is too slow."""
+    kv = SlowKV()
+
+    async def work() -> None:
+        for name in "ab":
+            await kv.put(f"{PREFIX}n/{name}", b"")
+        cachers = Cachers(kv, clock=SystemClock(), options=CacheOptions(queue_size=1, dispatch_budget=0.0))
+        async with cachers.follow(PODS) as following:
+            await following.cacher.begin()
+            content, dispatcher = following.cacher.content, following.dispatcher
+            read, slow = (
+                CacheWatcher(InitialState(list(content.read(ALL)), 0.0), content.revision, size=1)
+                for _ in range(2)
+            )
+            dispatcher.join(read)
+            dispatcher.join(slow)
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(follow, CacheWatch(read, dispatcher))
+                for _ in range(5):
+                    await kv.put(PREFIX + "n/a", b"")
+                await settle()
+                following.cacher.close()
+
+    await sweep.of(work, held=lambda: kv.kv.watches)
+
+
+async def follow(watch: CacheWatch) -> None:
+    async for _ in watch:
+        pass
 
 
 class TroubledKV(YieldingKV):

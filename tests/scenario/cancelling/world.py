@@ -23,7 +23,7 @@ from kinformer.apiserver.storage import (
 from kinformer.client import Anonymous, BearerToken, Client, Config
 from kinformer.errors import AlreadyExistsError
 from kinformer.meta import Resource
-from kinformer.testing import AppTransport, FakeClock, custom_resource_definition
+from kinformer.testing import AppTransport, FakeClock, custom_resource_definition, settle
 
 CONFIG_MAPS = Resource.builtin("ConfigMap")
 DEFINITIONS = Resource.builtin("CustomResourceDefinition")
@@ -34,6 +34,8 @@ GADGETS = Resource("example.dev", "v1", "gadgets", "Gadget")
 """A kind of ours that the server knows."""
 WIDGETS = Resource("example.dev", "v1", "widgets", "Widget")
 """Another, which it does not know."""
+CACHED = (CONFIG_MAPS, DEFINITIONS, DEPLOYMENTS, NAMESPACES, PODS, *map(Resource.builtin, ("Event", "Lease")))
+"""What is listed and watched."""
 
 
 Interference: TypeAlias = Callable[[MemoryKV, str], Awaitable[object]]
@@ -132,6 +134,13 @@ class World:
         }
 
 
+async def begin_caches(server: ApiServer, *others: Resource) -> None:
+    """Those of the server outlive whoever made them begin."""
+    for resource in (*CACHED, *others):
+        server.cacher(resource)
+    await settle()
+
+
 async def is_whole(kv: YieldingKV) -> None:
     """Nothing half made is stored, and nothing that is deleted and has nothing to wait for."""
     for item in (await kv.kv.range(KeyRange.prefix("/registry/"))).items:
@@ -151,6 +160,7 @@ async def world(kv: YieldingKV | None = None, auth: Rbac | None = None) -> Async
     async with made.server, made.client:
         with suppress(AlreadyExistsError):
             await made.client.resource(DEFINITIONS).create(custom_resource_definition(GADGETS))
+        await begin_caches(made.server)
         yield made
 
 

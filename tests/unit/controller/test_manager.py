@@ -180,6 +180,7 @@ async def test_a_stop_before_the_run_ends_it_at_once() -> None:
 async def test_a_stop_at_any_moment_ends_the_run_and_leaves_nothing() -> None:
     diary = Diary()
     async with Cluster(config_map("a")) as cluster:
+        cluster.server.cacher(CONFIG_MAPS)  # it outlives whoever made it begin
         await settle()
         before = asyncio.all_tasks()
         for turns in range(60):
@@ -197,6 +198,7 @@ async def test_a_stop_at_any_moment_ends_the_run_and_leaves_nothing() -> None:
 async def test_a_cancellation_at_any_moment_leaves_nothing() -> None:
     diary = Diary()
     async with Cluster(config_map("a")) as cluster:
+        cluster.server.cacher(CONFIG_MAPS)  # it outlives whoever made it begin
         await settle()
         before = asyncio.all_tasks()
         for turns in range(60):
@@ -299,6 +301,7 @@ async def test_cancelling_ends_running_reconciles_and_leaves_nothing() -> None:
     diary = Diary()
     diary.gate = anyio.Event()
     async with Cluster(config_map("a")) as cluster:
+        cluster.server.cacher(CONFIG_MAPS)  # it outlives whoever made it begin
         await settle()
         before = asyncio.all_tasks()
         async with anyio.create_task_group() as tasks:

@@ -307,8 +307,7 @@ async def test_a_bookmark_that_is_owed_is_offered_with_every_tick() -> None:
     states.append(watcher.state)
     assert states == [BookmarkState.WAITING, BookmarkState.RECEIVED]
     await stage.clock.advance(50)
-    assert told(watcher.take()) == [("END", 12)]
-    assert told(watcher.take()) == [("BOOKMARK", 12)]
+    assert told(watcher.take()) == [("END", 12), ("BOOKMARK", 12)]
 
 
 async def test_bookmarks_tell_the_latest_where_it_can_be_asked_for() -> None:

@@ -30,8 +30,13 @@ async def test_what_has_come_together_is_read_together() -> None:
     watcher, reader = watch(objects=2)
     for revision in (11, 12):
         watcher.offer(encoded(revision))
-    assert told(list(await anext(reader))) == [("ADDED", 1), ("ADDED", 1)]
-    assert told(list(await anext(reader))) == [("ADDED", 11), ("ADDED", 12)]
+    assert told(list(await anext(reader))) == [("ADDED", 1), ("ADDED", 1), ("ADDED", 11), ("ADDED", 12)]
+
+
+async def test_what_is_queued_is_read_though_there_was_nothing_to_replay() -> None:
+    watcher, reader = watch()
+    watcher.offer(encoded(11))
+    assert told(list(await anext(reader))) == [("ADDED", 11)]
 
 
 async def test_others_get_their_turn_between_the_pieces_of_a_long_replay() -> None:

@@ -16,7 +16,7 @@ from kinformer.apiserver.rest import (
     WriteOptions,
 )
 from kinformer.apiserver.storage import MemoryKV
-from kinformer.testing import FakeClock
+from kinformer.testing import FakeClock, settle
 
 At = Callable[..., Target]
 WRITE = WriteOptions()
@@ -260,6 +260,7 @@ async def test_w23_the_update_that_takes_the_last_finalizer_deletes(verbs: Verbs
         await verbs.update(target, config(metadata={"finalizers": ["example.dev/x", "example.dev/y"]}), WRITE)
     async with verbs.watch(at("configmaps"), ListOptions(version=str(created.version))) as stream:
         gone, _ = await verbs.update(target, config(), WRITE)
+        await settle()
         events = await anext(stream)
     assert [event.type for event in events] == ["MODIFIED", "DELETED"]
     last: Any = events[1].obj
