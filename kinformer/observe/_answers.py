@@ -18,13 +18,14 @@ class Answer:
     """What a path has to say.
 
     Attributes:
-        body: Text is sent as UTF-8.
+        body: Text is sent as UTF-8. A function is what takes long to make: it is called in a thread, and so must not look
+            at what belongs to the event loop.
         content_type: As in the header.
         status: The code.
         headers: More of them.
     """
 
-    body: str | bytes
+    body: str | bytes | Callable[[], bytes]
     content_type: str = "text/plain; charset=utf-8"
     status: HTTPStatus = HTTPStatus.OK
     headers: tuple[tuple[str, str], ...] = ()
@@ -52,15 +53,16 @@ def answer_to(question: Question, routes: Routes) -> Answer:
         return Answer("this failed, see the log\n", status=HTTPStatus.INTERNAL_SERVER_ERROR)
 
 
-def encoded(answer: Answer, *, may_stay: bool, is_head: bool = False) -> bytes:
+def encoded(answer: Answer, body: str | bytes, *, may_stay: bool, is_head: bool = False) -> bytes:
     """The bytes of an answer.
 
     Args:
         answer: What to say.
+        body: Its body, as it was made.
         may_stay: Whether the connection is kept.
         is_head: Whether the body is left out, as for HEAD.
     """
-    body = answer.body.encode() if isinstance(answer.body, str) else answer.body
+    body = body.encode() if isinstance(body, str) else body
     headers = (
         ("Content-Type", answer.content_type),
         ("Content-Length", str(len(body))),

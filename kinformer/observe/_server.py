@@ -34,6 +34,8 @@ _BACKLOG: Final = 64
 _PAUSE: Final = 1.0
 """Seconds to wait where no connection can be accepted, as when there are no file descriptors left."""
 
+_REFUSAL: Final = Answer("", status=HTTPStatus.BAD_REQUEST)
+
 
 class Address(NamedTuple):
     """Where to listen.
@@ -88,6 +90,7 @@ class HttpServer:
         self._address = address
         self._routes = routes
         self._clock = clock
+        self._threads = anyio.CapacityLimiter(1)  # not of those that reconcilers may all be using
         self._connections = 0
         self._scope: anyio.CancelScope | None = None
         self.url = ""
@@ -169,7 +172,7 @@ class HttpServer:
                 for question in asked:
                     await self._say(stream, question)
                 if questions.failure:
-                    await stream.send(encoded(_refusal(questions.failure), may_stay=False))
+                    await stream.send(encoded(_REFUSAL, _refused(questions.failure), may_stay=False))
             if patience.cancelled_caught:
                 return
             if asked or was_midway is not questions.is_midway:  # and not for each byte of a slow question
@@ -177,9 +180,12 @@ class HttpServer:
 
     async def _say(self, stream: ByteStream, question: Question) -> None:
         answer = answer_to(question, self._routes)
+        body = answer.body
+        if callable(body):
+            body = await anyio.to_thread.run_sync(body, abandon_on_cancel=True, limiter=self._threads)
         is_head = question.method == "HEAD"
-        await stream.send(encoded(answer, may_stay=question.may_stay, is_head=is_head))
+        await stream.send(encoded(answer, body, may_stay=question.may_stay, is_head=is_head))
 
 
-def _refusal(failure: str) -> Answer:
-    return Answer(f"this is no request: {failure}\n", status=HTTPStatus.BAD_REQUEST)
+def _refused(failure: str) -> str:
+    return f"this is no request: {failure}\n"

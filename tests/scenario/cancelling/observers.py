@@ -1,6 +1,7 @@
 """What others see a manager through, cancelled wherever it waits: no connection and no socket is left open."""
 
 import anyio
+from anyio.lowlevel import checkpoint
 
 from kinformer.observe import Address, HttpServer, Observation, Report
 from kinformer.observe._answers import Answer
@@ -10,7 +11,7 @@ from tests.scenario.cancelling.sweep import Sweep
 from tests.unit.observe.pipe import Pipe, Refusing
 
 GOOD = b"GET /a HTTP/1.1\r\n\r\n"
-ROUTES = {"/a": lambda: Answer("hello")}
+ROUTES = {"/a": lambda: Answer(b"hello".upper)}  # made in a thread
 REPORT = Report("running", (), (), ())
 
 
@@ -25,6 +26,8 @@ async def conversations(sweep: Sweep) -> None:
             for said in (GOOD, b"nonsense"):
                 pipes.append(Pipe(said, yields=True))
                 tasks.start_soon(server.converse, pipes[-1])
+            while not pipes[-2].sent:  # a thread takes its time
+                await checkpoint()
             await clock.advance(80.0)
 
     async def all_are_closed() -> None:

@@ -38,11 +38,11 @@ def test_what_a_path_fails_with_is_logged_and_not_told(caplog: pytest.LogCapture
 
 def test_a_refused_method_says_which_are_allowed() -> None:
     answer = answer_to(Question("DELETE", "/healthz", may_stay=True), ROUTES)
-    assert b"\r\nAllow: GET, HEAD\r\n" in encoded(answer, may_stay=True)
+    assert b"\r\nAllow: GET, HEAD\r\n" in encoded(answer, "", may_stay=True)
 
 
 def test_an_answer_has_its_length_in_bytes_and_its_end() -> None:
-    head, _, body = encoded(Answer("é"), may_stay=False).partition(b"\r\n\r\n")
+    head, _, body = encoded(Answer(""), "é", may_stay=False).partition(b"\r\n\r\n")
     lines = head.split(b"\r\n")
     assert lines[0] == b"HTTP/1.1 200 OK"
     assert {b"Content-Length: 2", b"Connection: close", b"X-Content-Type-Options: nosniff"} <= set(lines)
@@ -50,5 +50,5 @@ def test_an_answer_has_its_length_in_bytes_and_its_end() -> None:
 
 
 def test_a_head_is_the_same_without_the_body() -> None:
-    whole = encoded(Answer("text"), may_stay=True)
-    assert encoded(Answer("text"), may_stay=True, is_head=True) == whole.removesuffix(b"text")
+    whole = encoded(Answer(""), "text", may_stay=True)
+    assert encoded(Answer(""), "text", may_stay=True, is_head=True) == whole.removesuffix(b"text")

@@ -18,6 +18,7 @@ CONFIG_MAPS = Resource.builtin("ConfigMap")
 def said(observation: Observation) -> Any:
     answer = observation.routes["/debug.json"]()
     assert answer.content_type == "application/json"
+    assert isinstance(answer.body, bytes)
     return json.loads(answer.body)
 
 

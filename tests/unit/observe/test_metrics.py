@@ -47,10 +47,10 @@ class Scrape(dict[tuple[str, frozenset[tuple[str, str]]], float]):
 
     def __init__(self, metrics: Metrics) -> None:
         body = metrics.exposed().body
-        assert isinstance(body, bytes)
+        assert callable(body)
         super().__init__(
             ((sample.name, frozenset(sample.labels.items())), sample.value)
-            for family in text_string_to_metric_families(body.decode())
+            for family in text_string_to_metric_families(body().decode())
             for sample in family.samples
         )
 
@@ -113,6 +113,15 @@ async def test_a_manager_at_work_is_counted_by_the_names_of_controller_runtime()
     assert scrape.value("kinformer_cache_bytes", **cache) > 500
     assert scrape.value("kinformer_cache_bookmark_age_seconds", **cache) == pytest.approx(0.05)
     assert scrape.value("kinformer_handler_delivered_total", **cache, handler="maps") == 6
+
+
+def test_a_scrape_shows_what_was_when_it_was_asked_for() -> None:
+    metrics = Metrics()
+    body = metrics.exposed().body
+    assert callable(body)
+    metrics.tally.warning_received(WarningReceived("/x", "old"))
+    assert b"kinformer_api_warnings_total 0.0" in body()
+    assert Scrape(metrics).value("kinformer_api_warnings_total") == 1
 
 
 def test_results_are_there_before_anything_has_happened_so_that_rates_can_be_made() -> None:

@@ -1,4 +1,5 @@
 import socket
+import threading
 
 import anyio
 import pytest
@@ -66,6 +67,20 @@ async def test_a_head_has_no_body() -> None:
     await server().converse(pipe)
     assert pipe.sent.endswith(b"\r\n\r\n")
     assert b"Content-Length: 5" in pipe.sent
+
+
+async def test_what_takes_long_to_make_is_made_in_a_thread() -> None:
+    here, there = threading.get_ident(), list[int]()
+
+    def make() -> bytes:
+        there.append(threading.get_ident())
+        return b"made"
+
+    pipe = Pipe(LAST)
+    await HttpServer(Address("", 0), {"/a": lambda: Answer(make)}, clock=FakeClock()).converse(pipe)
+    assert pipe.sent.endswith(b"\r\n\r\nmade")
+    assert b"Content-Length: 4" in pipe.sent
+    assert there != [here]
 
 
 async def test_what_is_no_request_is_told_so_and_the_connection_closed() -> None:
