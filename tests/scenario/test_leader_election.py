@@ -1,5 +1,6 @@
 """Two managers with one election, against the embedded apiserver: one works, the other stands by with all it needs."""
 
+import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -12,6 +13,7 @@ from kinformer.controller import Controller, LeaderElection, Manager, Request
 from kinformer.errors import LeadershipLostError
 from kinformer.hooks import NoHooks, ReflectorListed
 from kinformer.meta import Resource
+from kinformer.system_clock import SystemClock
 from kinformer.testing import Cluster, config_map, settle
 
 CONFIG_MAPS = Resource.builtin("ConfigMap")
@@ -181,3 +183,46 @@ async def test_cancelled_it_leaves_the_lease_free(turns: int) -> None:
             tasks.cancel_scope.cancel()
         found = (await cluster.client.resource(LEASES).list(namespace="default")).items
         assert ["holderIdentity" in lease["spec"] for lease in found] in ([], [False])
+
+
+async def test_a_lease_that_is_lost_while_a_thread_reconciles_refuses_its_writes_and_waits_for_it() -> None:
+    began, may_go_on = threading.Event(), threading.Event()
+    errors: list[BaseException] = []
+
+    def reconcile(request: Request) -> None:
+        began.set()
+        may_go_on.wait()
+        write = request.client.resource(CONFIG_MAPS).patch
+        try:
+            request.run(write, request.key, {"data": {"by": "a"}})
+        except BaseException as error:
+            errors.append(error)
+            raise
+
+    async with Cluster(config_map("x")) as cluster:
+        manager = Manager(
+            Controller("maps", reconcile).watches(CONFIG_MAPS),
+            clients=cluster.client,
+            election=LeaderElection("operator", identity="a"),
+            clock=cluster.clock,
+        )
+        ends: list[BaseException] = []
+
+        async def run() -> None:
+            try:
+                await manager.run()
+            except LeadershipLostError as error:
+                ends.append(error)
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(run)
+            while not began.is_set():
+                await SystemClock().sleep(0.001)
+            await depose(cluster)
+            await settle()
+            assert not ends, "a thread cannot be cancelled, and is waited for"
+            may_go_on.set()
+        assert isinstance(ends[0], LeadershipLostError)
+        assert errors
+        found = await cluster.client.resource(CONFIG_MAPS).get("default/x")
+        assert "by" not in found.at("data", default={})

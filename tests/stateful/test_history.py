@@ -6,11 +6,16 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from kinformer.controller import Reason
 from kinformer.controller._history import History
+from kinformer.meta import ObjectKey, Resource
 
+CONFIG_MAPS = Resource.builtin("ConfigMap")
 KEYS = st.sampled_from("abc")
+PLACES = [ObjectKey("default", name) for name in "xyz"]
 REASONS = st.sampled_from(
-    [Reason(cause) for cause in ("listed", "added", "updated", "resynced", "deleted", "triggered", "retried")]
-    + [Reason("requeued"), Reason("added", None, None)]
+    [Reason("triggered"), Reason("retried"), Reason("requeued")]
+    + [Reason("added", CONFIG_MAPS, key) for key in PLACES]
+    + [Reason("updated", CONFIG_MAPS, key) for key in PLACES]
+    + [Reason("deleted", CONFIG_MAPS, key) for key in PLACES]
 )
 MANY = 8
 
@@ -24,7 +29,7 @@ class HistoryMachine(RuleBasedStateMachine):
         self.reasons: dict[str, list[Reason]] = {key: [] for key in "abc"}
         self.errors: dict[str, str] = {}
 
-    @rule(key=KEYS, reasons=st.lists(REASONS, max_size=9))
+    @rule(key=KEYS, reasons=st.lists(REASONS, max_size=12))
     def add(self, key: str, reasons: list[Reason]) -> None:
         for reason in reasons:
             self.history.add(key, reason)
