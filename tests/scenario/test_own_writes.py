@@ -1,15 +1,24 @@
 """The classic double create: a reconciler that runs again before its cache shows what it has made."""
 
 from collections.abc import AsyncIterator
+from typing import Any
 
 import anyio
 import httpx
 import pytest
 
 from kinformer.client import Client
-from kinformer.controller import Controller, LeaderElection, Manager, Request, RequeueAfter, owner_reference
+from kinformer.controller import (
+    Controller,
+    LeaderElection,
+    Manager,
+    Request,
+    RequeueAfter,
+    Sharding,
+    owner_reference,
+)
 from kinformer.controller._consistency import Consistency
-from kinformer.errors import LeadershipLostError
+from kinformer.errors import LeadershipLostError, MembershipLostError
 from kinformer.hooks import NoHooks, ReconcileFinished, WriteUnseen
 from kinformer.meta import Resource
 from kinformer.tasks import open_task_group
@@ -118,7 +127,17 @@ async def test_a_barrier_that_is_not_reached_is_given_up_and_told_of() -> None:
     assert scene.finished[0].error is None
 
 
-async def test_a_write_after_the_lease_is_lost_is_refused_before_it_is_sent() -> None:
+@pytest.mark.parametrize(
+    ("contest", "lost"),
+    [
+        ({"election": LeaderElection("late", identity="a")}, LeadershipLostError),
+        ({"sharding": Sharding("late", identity="a")}, MembershipLostError),
+    ],
+    ids=["election", "sharding"],
+)
+async def test_a_write_after_the_lease_is_lost_is_refused_before_it_is_sent(
+    contest: Any, lost: type[Exception]
+) -> None:
     gate, errors = anyio.Event(), list[BaseException]()
 
     async def reconcile(request: Request) -> None:
@@ -128,7 +147,7 @@ async def test_a_write_after_the_lease_is_lost_is_refused_before_it_is_sent() ->
                 await request.client.resource(CONFIG_MAPS).create(
                     {"metadata": {"name": "late"}}, namespace="default"
                 )
-            except LeadershipLostError as error:
+            except lost as error:
                 errors.append(error)
 
     controller = Controller("late", reconcile).watches(SECRETS)
@@ -137,13 +156,15 @@ async def test_a_write_after_the_lease_is_lost_is_refused_before_it_is_sent() ->
             controller,
             clients=cluster.client,
             clock=cluster.clock,
-            election=LeaderElection("late", identity="a"),
+            **contest,
         )
-        with pytest.raises(LeadershipLostError):
+        with pytest.raises(lost):
             async with open_task_group() as tasks:
                 tasks.start_soon(manager.run)
                 await settle()
-                await cluster.client.resource(LEASES).patch("default/late", {"spec": {"holderIdentity": "b"}})
+                (lease,) = (await cluster.client.resource(LEASES).list(namespace="default")).items
+                taken = {"spec": {"holderIdentity": "b" if "election" in contest else None}}
+                await cluster.client.resource(LEASES).patch(lease.key, taken)
                 await cluster.clock.advance(3)
                 gate.set()
         assert len(errors) == 1

@@ -103,6 +103,19 @@ def test_a_single_controller_gives_its_name_and_probes_at_a_port_that_it_is_told
     assert "Namespace" not in {obj["kind"] for obj in objects}
 
 
+def test_replicas_that_share_keys_are_two_and_may_read_the_leases_of_all(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = f"from kinformer.controller import Sharding\nm = Manager({WEBSITE}, sharding=Sharding('mail'))"
+    objects = printed(capsys, ManifestsCommand(file_of(tmp_path, text), namespace="ops"))
+    assert deployment_of(objects)["spec"]["replicas"] == 2
+    assert {obj["metadata"]["name"] for obj in objects if obj["kind"] != "Namespace"} == {"mail"}
+    (role,) = (obj for obj in objects if obj["kind"] == "Role")
+    assert role["metadata"]["namespace"] == "ops"
+    verbs = ["create", "delete", "get", "list", "update"]
+    assert role["rules"] == [{"apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": verbs}]
+
+
 def test_several_controllers_are_called_like_their_file(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
