@@ -224,3 +224,37 @@ async def test_a_stop_in_each_phase_ends_all_of_it() -> None:
             ]
             assert ended == started[::-1]
             assert asyncio.all_tasks() == before
+
+
+@pytest.mark.parametrize("group", [0, 1, 2], ids=["servers", "others", "leading"])
+async def test_a_stop_while_one_of_them_does_not_start_ends_the_manager(group: int) -> None:
+    async with Cluster(config_map("a")) as cluster:
+        scene = Scene(cluster)
+        scene.gate.set()
+        scene.manager._runnables[group][0]._starts = False  # type: ignore[attr-defined]
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(scene.manager.run)
+            await settle()
+            assert len([line for line in scene.diary if line.endswith("starts")]) == group
+            scene.manager.stop()
+    assert len([line for line in scene.diary if line.endswith("ends")]) == group
+    assert "a reconcile begins" not in scene.diary, "what comes after it never began"
+
+
+async def test_what_one_phase_takes_of_the_grace_the_next_one_does_not_have() -> None:
+    async with Cluster(config_map("a")) as cluster:
+        scene = Scene(cluster, grace=10)
+        scene.manager._runnables[0][0]._takes = 100  # type: ignore[attr-defined]
+        async with anyio.create_task_group() as tasks:
+            await tasks.start(scene.manager.run)
+            await settle()
+            scene.manager.stop()
+            await cluster.clock.advance(6)
+            scene.gate.set()
+            await settle()
+            assert scene.diary[-1] == "probes is closed"
+            await cluster.clock.advance(3.9)
+            assert scene.diary[-1] == "probes is closed"
+            await cluster.clock.advance(0.2)
+    assert scene.diary[-1] == "probes ends"
+    assert scene.manager.was_cut == ("probes",)
