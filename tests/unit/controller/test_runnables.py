@@ -208,6 +208,7 @@ async def test_the_error_of_any_of_them_ends_the_manager(group: int) -> None:
 
 async def test_a_stop_in_each_phase_ends_all_of_it() -> None:
     async with Cluster(config_map("a")) as cluster:
+        await cluster.client.resource(CONFIG_MAPS).list()  # the server begins to follow them
         await settle()
         before = asyncio.all_tasks()
         for turns in range(0, 70, 3):
