@@ -102,7 +102,8 @@ STAGES = {
     ),
     "storages": Stage(("apiserver/storage/",), (storages.memory, storages.caches)),
     "watch caches": Stage(
-        ("apiserver/cacher/",), (watch_caches.cachers, watch_caches.delegators, watch_caches.watches)
+        ("apiserver/cacher/",),
+        (watch_caches.cachers, watch_caches.checks, watch_caches.delegators, watch_caches.watches),
     ),
     "etcd": Stage(("apiserver/storage/etcd/",), (etcds.etcds,), by="point"),
     "sockets": Stage(

@@ -3,6 +3,7 @@
 from kinformer.apiserver.cacher._beginning import Beginning
 from kinformer.apiserver.cacher._cacher import Cacher, Dispatching
 from kinformer.apiserver.cacher._cachers import Cached, Cachers, Following
+from kinformer.apiserver.cacher._consistency import check, difference
 from kinformer.apiserver.cacher._content import Content, Snapshot
 from kinformer.apiserver.cacher._continue import LATEST_REVISION, Position, decode_continue, encode_continue
 from kinformer.apiserver.cacher._delegation import ListRequest, Route, delegate, may_bypass
@@ -70,8 +71,10 @@ __all__ = [
     "StoppedError",
     "StoredObject",
     "Views",
+    "check",
     "decode_continue",
     "delegate",
+    "difference",
     "encode_continue",
     "may_bypass",
     "next_step",

@@ -4,6 +4,7 @@ https://kubernetes.io/docs/reference/using-api/api-concepts/#resource-versions
 """
 
 import logging
+import math
 from collections.abc import Iterable
 from contextlib import suppress
 from itertools import groupby
@@ -13,6 +14,7 @@ from typing import Final, Protocol
 import anyio
 from anyio.abc import TaskStatus
 
+from kinformer.apiserver.cacher._consistency import check
 from kinformer.apiserver.cacher._content import Content
 from kinformer.apiserver.cacher._event import CacheEvent, Element, ReadAttributes
 from kinformer.apiserver.cacher._freshness import Freshness
@@ -88,7 +90,6 @@ class Cacher:
         metrics: Where to count.
         clock: What all times are measured on.
         options: What can be set.
-        looks_back: Whether it begins with what the storage still knows of the past, as if it had been there all the time.
 
     Attributes:
         content: The objects. Read it, never change it.
@@ -107,7 +108,6 @@ class Cacher:
         metrics: Metrics,
         clock: Clock,
         options: CacheOptions,
-        looks_back: bool = False,
     ) -> None:
         self.history = options.history()
         self.content = Content(self.history)
@@ -119,7 +119,7 @@ class Cacher:
         self._read = read
         self._clock = clock
         self._options = options
-        self._looks_back = looks_back
+        self._looks_back = options.looks_back
         self._next_look = 0.0
         self._freshness = Freshness(
             lambda: self.content.revision, self.request_progress, clock=clock, timeout=options.timeout
@@ -153,7 +153,7 @@ class Cacher:
                 with suppress(StoppedError):
                     await self.readiness.wait()
                     task_status.started()
-                await self._closed.wait()
+                await self._check_until_closed()
                 tasks.cancel_scope.cancel()
         finally:
             self.close()
@@ -232,6 +232,14 @@ class Cacher:
             self._broken = error
             self._watching.cancel()
 
+    async def _check_until_closed(self) -> None:
+        period = math.inf if self._options.check_period is None else self._options.check_period
+        while not self._closed.is_set():
+            with self._clock.move_on_after(period) as pause:
+                await self._closed.wait()
+            if pause.cancelled_caught and self.readiness.is_ready:
+                await check(self._kv, self.content, self._keys, self.metrics)
+
     async def _follow(self) -> None:
         while True:
             begun = self._clock.monotonic()
@@ -249,8 +257,8 @@ class Cacher:
 
     async def _list_and_watch(self) -> None:
         """Read everything and follow it, until that fails."""
-        now = await self._kv.revision() if self._looks_back else 0
-        revision = await self._begin(now)
+        past, now = await self._span()
+        revision = await self._begin(past)
         async with self._kv.watch(self._keys, revision + 1) as watch:
             with anyio.CancelScope() as self._watching:
                 self._watch = watch
@@ -268,22 +276,29 @@ class Cacher:
             broken, self._broken = self._broken, None
             raise broken
 
-    async def _begin(self, now: int) -> int:
-        """Read everything, at first as it was in the past, if it is to look back and that is still known."""
-        looks_back, self._looks_back = self._looks_back, False
-        if looks_back:
-            with suppress(CompactedError):
-                return await self._list(await self._past(now))
-        return await self._list(0)
+    async def _span(self) -> tuple[int, int]:
+        """The revision to begin with, 0 for the present, and the one to catch up with before anybody reads.
 
-    async def _past(self, now: int) -> int:
-        """The oldest revision that can be read, as far as that is worth while."""
+        Only the first time, since whoever is told that the watch was lost expects nothing of before; and only where the
+        storage says when that has been reached.
+        """
+        looks_back, self._looks_back = self._looks_back, False
+        if not looks_back or not await self._kv.tells_progress():
+            return 0, 0
+        now = await self._kv.revision()
         past = max(1, now - _PAST)
         try:
             await self._kv.get(self._keys.start, revision=past)
         except CompactedError as error:
-            return error.compacted
-        return past
+            past = error.compacted
+        return past, now
+
+    async def _begin(self, past: int) -> int:
+        """Read everything as it was at a revision, or is now; gives the revision."""
+        if past:
+            with suppress(CompactedError):
+                return await self._list(past)
+        return await self._list(0)
 
     async def _catch_up(self, watch: Watch, now: int) -> None:
         """Take in what has happened between the past and now, before anybody reads or watches."""

@@ -141,7 +141,6 @@ class Cachers:
             metrics=metrics,
             clock=self._clock,
             options=self.options,
-            looks_back=True,
         )
         dispatcher = Dispatcher(
             cached.prefix,

@@ -23,6 +23,11 @@ class CacheOptions:
         compaction_period: Seconds for which the past may be read from a cache though the storage has compacted it
             away meanwhile. kube-apiserver looks every 15 seconds; with 0 each read of the past looks, at the price of
             one read of a single key.
+        looks_back: Whether a cache begins with the last 10,000 revisions of the storage, as far as it knows them and can say
+            how far it has come, so that a watch can begin before the cache was made. kube-apiserver makes all caches
+            when it starts, and has nothing from before.
+        check_period: Seconds between two comparisons of each cache with the storage; ``None`` makes none, and so sets no
+            timer. kube-apiserver makes one about every five minutes.
         progress_supported: Whether the storage can say how far it has come. ``None`` asks it, and asks again every ten
             minutes while it cannot.
         queue_size: The size of a watcher's two queues, which hold twice as many events and one; ``None`` takes what comes
@@ -39,6 +44,8 @@ class CacheOptions:
     timeout: float = BLOCK_TIMEOUT
     falls_back: bool = True
     compaction_period: float = 0.0
+    looks_back: bool = True
+    check_period: float | None = None
     progress_supported: bool | None = None
     queue_size: int | None = None
     dispatch_budget: float = MOST_BUDGET
@@ -50,6 +57,8 @@ class CacheOptions:
             raise ValueError(
                 f"queue_size {self.queue_size} must be at least 1: nobody could be told anything"
             )
+        if self.check_period is not None and self.check_period <= 0:
+            raise ValueError(f"check_period {self.check_period} must be positive, or None")
         if self.dispatch_budget < 0:
             raise ValueError(f"dispatch_budget {self.dispatch_budget} must not be negative")
 

@@ -24,7 +24,6 @@ NEVER_WAITS: Final[Mapping[str, str]] = {
     "apiserver/rest/_watching.py, Watcher.watch: await stack.enter_async_context(self._objects.cachers.follow(cached))": (
         "what begins a cache does not wait for it"
     ),
-    "apiserver/cacher/_cacher.py, Cacher._catch_up: await self._take(batch)": "nobody watches yet",
     "cli/_embedded.py, embedded: await resources.enter_async_context(server.serve(port=port, tls=tls))": (
         "a server listens at once, and its tasks begin to run when somebody waits"
     ),

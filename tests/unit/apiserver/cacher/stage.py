@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 
 import anyio
 import msgspec
@@ -39,15 +40,17 @@ def labels_in_value(value: KeyValue) -> Attributes:
     )
 
 
-def make(kv: KV, clock: FakeClock, options: CacheOptions | None = None) -> tuple[Cacher, Told]:
-    """A cache that does not run yet, and what it tells."""
+def make(
+    kv: KV, clock: FakeClock, options: CacheOptions | None = None, *, looks_back: bool = False
+) -> tuple[Cacher, Told]:
+    """A cache that does not run yet, and what it tells; it begins with the present unless it looks back."""
     cacher = Cacher(
         kv,
         PREFIX,
         labels_in_value,
         metrics=Metrics("", "pods"),
         clock=clock,
-        options=options or CacheOptions(),
+        options=replace(options or CacheOptions(), looks_back=looks_back),
     )
     cacher.dispatcher = told = Told()
     return cacher, told
@@ -55,10 +58,10 @@ def make(kv: KV, clock: FakeClock, options: CacheOptions | None = None) -> tuple
 
 @asynccontextmanager
 async def running(
-    kv: KV, clock: FakeClock, options: CacheOptions | None = None
+    kv: KV, clock: FakeClock, options: CacheOptions | None = None, *, looks_back: bool = False
 ) -> AsyncIterator[tuple[Cacher, Told]]:
     """A cache that is ready, until the block ends."""
-    cacher, told = make(kv, clock, options)
+    cacher, told = make(kv, clock, options, looks_back=looks_back)
     async with anyio.create_task_group() as tasks:
         await tasks.start(cacher.run)
         yield cacher, told

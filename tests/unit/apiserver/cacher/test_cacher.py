@@ -263,6 +263,61 @@ async def test_who_waited_while_the_watch_was_lost_hears_that_it_is_not_ready() 
             await cacher.wait_until_fresh(0)
 
 
+async def test_it_can_begin_in_the_past_of_the_storage() -> None:
+    kv, clock = MemoryKV(), FakeClock()
+    await put(kv, "n/a", "n/b")
+    await kv.delete(PREFIX + "n/a")
+    await kv.put("/elsewhere", b"")
+    async with running(kv, clock, looks_back=True) as (cacher, _):
+        assert (cacher.revision, cacher.history.listed, names(cacher)) == (5, 1, ["n/b"])
+        assert [event.revision for event in cacher.history.since(1).take()] == [2, 3, 4]
+        assert [element.key for element in cacher.content.read(ALL, 2)] == [PREFIX + "n/a"]
+        await clock.advance(1.0)
+        cacher.break_watch(LOST)
+        await settle()
+        assert cacher.history.listed == 5  # but not once more
+
+
+async def test_it_begins_as_far_back_as_the_storage_goes() -> None:
+    kv = MemoryKV()
+    await put(kv, "n/a", "n/b", "n/c")
+    await kv.compact(3)
+    async with running(kv, FakeClock(), looks_back=True) as (cacher, _):
+        assert (cacher.revision, cacher.history.listed, len(cacher.history)) == (4, 3, 1)
+
+
+async def test_it_begins_with_the_present_where_the_storage_does_not_say_when_that_is_reached() -> None:
+    class Silent(MemoryKV):
+        async def tells_progress(self) -> bool:
+            return False
+
+    kv = Silent()
+    await put(kv, "n/a")
+    async with running(kv, FakeClock(), looks_back=True) as (cacher, _):
+        assert (cacher.revision, cacher.history.listed, names(cacher)) == (2, 2, ["n/a"])
+
+
+async def test_one_that_retires_tells_first_what_the_storage_holds() -> None:
+    kv, clock = MemoryKV(), FakeClock()
+    async with running(kv, clock) as (cacher, told):
+        await put(kv, "n/a")
+        cacher.retire()
+        await put(kv, "n/b")
+        await settle()
+        assert [event.key.removeprefix(PREFIX) for event in told.events] == ["n/a", "n/b"]
+        assert (cacher.readiness.is_stopped, kv.watches) == (True, 0)
+
+
+async def test_one_that_has_no_watch_retires_at_once() -> None:
+    kv, clock = Faulty(), FakeClock()
+    async with running(kv, clock) as (cacher, _):
+        kv.failures = 9
+        cacher.break_watch(LOST)
+        await settle()
+        cacher.retire()
+        assert cacher.readiness.is_stopped
+
+
 async def test_two_cannot_run_it() -> None:
     async with running(MemoryKV(), FakeClock()) as (cacher, _):
         with pytest.raises(RuntimeError, match="runs already"):
@@ -280,7 +335,14 @@ async def test_one_that_is_closed_before_it_is_ready_ends() -> None:
     assert clock.next_timer is None
 
 
-@pytest.mark.parametrize(("options", "text"), [({"lowest": 0}, "lowest 0"), ({"window": 1.0}, "window 1.0")])
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"lowest": 0}, "lowest 0"),
+        ({"window": 1.0}, "window 1.0"),
+        ({"check_period": 0.0}, "check_period 0.0 must be positive"),
+    ],
+)
 def test_options_that_make_no_sense_are_refused(options: dict[str, float], text: str) -> None:
     with pytest.raises(ValueError, match=text):
         CacheOptions(**options)  # type: ignore[arg-type]
