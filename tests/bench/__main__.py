@@ -6,7 +6,7 @@ it finds what has become much dearer. What is promised is checked by the whole r
 
 import sys
 
-from tests.bench import imports, memory, objects, pipeline, queues, stages, stalls, storage, streams
+from tests.bench import cacher, imports, memory, objects, pipeline, queues, stages, stalls, storage, streams
 
 
 def main(arguments: list[str]) -> int:
@@ -17,7 +17,7 @@ def main(arguments: list[str]) -> int:
     is_quick = bool(arguments)
     rounds, slack = (5, 2.0) if is_quick else (15, 1.0)
     results = [imports.run(rounds, slack=slack)]
-    for room in (objects, queues, pipeline, storage):
+    for room in (objects, queues, pipeline, storage, cacher):
         results += [comparison.run(rounds, slack=slack) for comparison in room.comparisons()]
     results.append(streams.run(rounds, slack=slack))
     stages.show(2 if is_quick else rounds)

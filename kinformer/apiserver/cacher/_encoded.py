@@ -5,7 +5,7 @@ let go of with the last reader, and somebody who replays the past makes it anew.
 """
 
 from collections.abc import Callable, Hashable
-from typing import Final, TypeVar, cast
+from typing import Any, Self, TypeVar
 
 from kinformer.apiserver.cacher._event import CacheEvent, Element
 from kinformer.apiserver.cacher._selection import EventType, select
@@ -13,8 +13,6 @@ from kinformer.apiserver.cacher._selection import EventType, select
 __all__ = ["Bookmark", "Encoded", "Forms", "Matches", "Selected"]
 
 T = TypeVar("T")
-
-_NOTHING: Final = object()
 
 Matches = Callable[[Element], bool]
 """Whether an object is selected. It does not raise."""
@@ -29,14 +27,15 @@ class Forms:
     __slots__ = ("_forms",)
 
     def __init__(self) -> None:
-        self._forms: dict[Hashable, object] = {}
+        self._forms: dict[Hashable, Any] = {}  # who asks for a name knows what it means
 
-    def form(self, name: Hashable, make: Callable[[], T]) -> T:
-        """The form of a name that never means two things, made by ``make()`` where there is none."""
-        made = self._forms.get(name, _NOTHING)
-        if made is _NOTHING:
-            made = self._forms[name] = make()
-        return cast("T", made)  # what make() gave for this name
+    def form(self, name: Hashable, make: Callable[[Self], T]) -> T:
+        """The form of a name that never means two things, made of this by ``make`` where there is none."""
+        try:
+            made: T = self._forms[name]
+        except KeyError:
+            made = self._forms[name] = make(self)
+        return made
 
 
 class Selected(Forms):
@@ -86,16 +85,14 @@ class Encoded:
 
     def __init__(self, event: CacheEvent) -> None:
         self.event = event
-        self._selected: dict[EventType, Selected] = {}
+        self._selected: dict[EventType | None, Selected] = {}
 
     def select(self, matches: Matches | None) -> Selected | None:
         """What a watcher with these selectors sees of it; ``None`` when it sees nothing. No selectors see all."""
         event = self.event
         kind = event.type if matches is None else select(event, matches)
-        if kind is None:
-            return None
         found = self._selected.get(kind)
-        if found is None:
+        if found is None and kind is not None:
             element = event.previous if kind == "DELETED" else event.current
             assert element is not None  # noqa: S101 -- select() has looked at it
             found = self._selected[kind] = Selected(kind, element, event.revision)

@@ -138,13 +138,15 @@ def frame_object(event: Event) -> bytes:
 
 def frame_metadata(version: str) -> Frame:
     """Frames with ``PartialObjectMetadata`` of ``meta.k8s.io/<version>``."""
-    form = "metadata", version
+    name = "metadata", version
 
     def frame(event: Event) -> bytes:
-        obj = event.obj
-        if not isinstance(obj, StoredObject):
+        return event.form(name, encode)
+
+    def encode(event: Event) -> bytes:
+        if not isinstance(event.obj, StoredObject):
             return event.line
-        return event.form(form, lambda: _line(event.type, metadata_only(obj.content, version=version)))
+        return _line(event.type, metadata_only(event.obj.content, version=version))
 
     return frame
 
@@ -154,18 +156,18 @@ def table_frames(columns: Sequence[Column], *, version: str, include: str, clock
 
     An age is that of the moment when the first of all who watch asked for the table.
     """
-    is_first = True
+    with_columns = True
+    first, later = (("table", version, include, with_columns) for with_columns in (True, False))
 
     def frame(event: Event) -> bytes:
-        nonlocal is_first
+        nonlocal with_columns
+        line = event.form(first if with_columns else later, encode)
+        with_columns = with_columns and event.type == "ERROR"
+        return line
+
+    def encode(event: Event) -> bytes:
         if event.type == "ERROR":
             return event.line
-        with_columns, is_first = is_first, False
-        return event.form(
-            ("table", version, include, with_columns), lambda: encode(event, with_columns=with_columns)
-        )
-
-    def encode(event: Event, *, with_columns: bool) -> bytes:
         content = event.obj.content if isinstance(event.obj, StoredObject) else event.obj
         shown = table(
             [content],

@@ -153,11 +153,12 @@ class Event(Forms):
     @property
     def line(self) -> bytes:
         """The event as a line of the stream, newline included."""
-        return self.form("line", self._line)
-
-    def _line(self) -> bytes:
-        body = self.obj.json if isinstance(self.obj, StoredObject) else msgspec.json.encode(self.obj)
-        return b'{"type":"%s","object":%s}\n' % (self.type.encode(), body)
+        return self.form("line", _line)
 
     def __repr__(self) -> str:
         return f"<{self.type} {self.obj!r}>"
+
+
+def _line(event: Event) -> bytes:
+    body = event.obj.json if isinstance(event.obj, StoredObject) else msgspec.json.encode(event.obj)
+    return b'{"type":"%s","object":%s}\n' % (event.type.encode(), body)

@@ -44,13 +44,10 @@ class WatchStream:
         if not told:
             self._has_ended = True
             raise StopAsyncIteration
-        return [self._event(each) for each in told]
+        return [each.form("event", self._event) for each in told]
 
     def _event(self, told: Selected | Bookmark) -> Event:
-        """What is told, made once for all who watch this resource in this version."""
-        return told.form("event", lambda: self._make(told))
-
-    def _make(self, told: Selected | Bookmark) -> Event:
+        """What is told, for all who watch this resource in this version."""
         if isinstance(told, Selected):
             return Event(told.type, self._objects.view(self._served, told.element.value, told.version))
         metadata = {"annotations": {INITIAL_EVENTS_END: "true"}} if told.ends_initial_events else {}

@@ -35,7 +35,8 @@ class EtcdTls:
             OSError: A file cannot be read.
         """
         ca, certificate, key = (
-            None if path is None else Path(path).read_bytes() for path in (self.ca, self.certificate, self.key)
+            None if path is None else Path(path).read_bytes()
+            for path in (self.ca, self.certificate, self.key)
         )
         return grpc.ssl_channel_credentials(ca, key, certificate)
 

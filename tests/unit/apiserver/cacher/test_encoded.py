@@ -1,5 +1,7 @@
 """Made once for all: ``TestCachingObject`` and ``TestCachingDeleteEvents`` upstream."""
 
+from collections.abc import Callable
+
 import pytest
 
 from kinformer.apiserver.cacher._encoded import Bookmark, Forms
@@ -9,24 +11,28 @@ from tests.unit.apiserver.cacher.watching import encoded, is_on
 def test_each_form_is_made_once_and_when_it_is_asked_for() -> None:
     forms, made = Forms(), []
 
-    def make(name: str) -> str:
-        made.append(name)
-        return name.upper()
+    def make(name: str) -> Callable[[Forms], str]:
+        def make_it(of: Forms) -> str:
+            assert of is forms
+            made.append(name)
+            return name.upper()
+
+        return make_it
 
     for name in ("json", "table", "json", "table"):
-        assert forms.form(name, lambda name=name: make(name)) == name.upper()  # type: ignore[misc]
+        assert forms.form(name, make(name)) == name.upper()
     assert made == ["json", "table"]
 
 
 def test_a_failure_is_met_by_whoever_asks_next_too() -> None:
-    def fail() -> str:
+    def fail(of: Forms) -> str:
         raise LookupError("bug")
 
     forms = Forms()
     for _ in range(2):
         with pytest.raises(LookupError):
             forms.form("json", fail)
-    assert forms.form("json", lambda: "fine") == "fine"
+    assert forms.form("json", lambda _: "fine") == "fine"
 
 
 def test_all_who_see_a_change_as_the_same_share_it() -> None:
