@@ -12,6 +12,8 @@ from kinformer.testing import Cluster, config_map
 from tests.scenario.cancelling.sweep import Sweep
 from tests.scenario.cancelling.world import CONFIG_MAPS
 
+SERVICE_ACCOUNTS = Resource.builtin("ServiceAccount")
+
 
 async def elections(sweep: Sweep) -> None:
     """A candidacy from standing by to giving back; whatever became of it, the next one comes to lead."""
@@ -59,7 +61,8 @@ async def shared_controllers(sweep: Sweep) -> None:
     ]
     async with Cluster(config_map("a"), *many) as cluster:
         names = count()
-        await cluster.client.resource(LEASES).list()
+        for resource in (LEASES, CONFIG_MAPS, SERVICE_ACCOUNTS):
+            await cluster.client.resource(resource).list()
 
         async def take_a_while(request: Request) -> None:
             await cluster.clock.sleep(0.5)
@@ -69,7 +72,7 @@ async def shared_controllers(sweep: Sweep) -> None:
             manager = Manager(
                 Controller("o", take_a_while)
                 .watches(CONFIG_MAPS)
-                .watches(Resource.builtin("ServiceAccount"), map=lambda obj: ()),
+                .watches(SERVICE_ACCOUNTS, map=lambda obj: ()),
                 clients=cluster.client,
                 clock=cluster.clock,
                 sharding=Sharding(name, identity="i"),
