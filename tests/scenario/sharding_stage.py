@@ -20,13 +20,13 @@ from kinformer.testing import FakeClock
 from tests.scenario.machines import Link, MachineClock, Server
 
 KEYS: Final = [ObjectKey("default", f"k{number}") for number in range(3)]
-TROUBLED: Final = 30.0
+TROUBLED: Final = 26.0
 """Seconds of each schedule in which things go wrong; then all is well, and each key must be somebody's."""
-HEALED: Final = 45.0
+HEALED: Final = 44.0
 """Seconds until then: a Lease that was written late lasts for 15 s of a slow clock, and a newcomer waits for it."""
 IDLE: Final = 15.0
 """For how long nobody may work on a key when all is well: work takes up to 8 s, and some more where it is slow to stop."""
-ENDED: Final = 12.0
+ENDED: Final = 10.0
 """Seconds in which all come to their ends and leave."""
 
 
@@ -178,7 +178,7 @@ class Replica:
                         await self._hold(work, shard)
                 finally:
                     shard.leave(key)
-            await self._clock.sleep(1.5)
+            await self._clock.sleep(2.0)
 
     async def _hold(self, work: Work, shard: Shard) -> None:
         try:

@@ -259,3 +259,11 @@ async def test_what_one_phase_takes_of_the_grace_the_next_one_does_not_have() ->
             await cluster.clock.advance(0.2)
     assert scene.diary[-1] == "probes ends"
     assert scene.manager.was_cut == ("probes",)
+
+
+async def test_a_stop_before_the_run_starts_none_of_them() -> None:
+    async with Cluster(config_map("a")) as cluster:
+        scene = Scene(cluster)
+        scene.manager.stop()
+        await scene.manager.run()
+    assert [line for line in scene.diary if line.endswith("starts")] == []
