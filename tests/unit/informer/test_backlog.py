@@ -90,6 +90,22 @@ def test_the_content_that_a_handler_finds_comes_first_and_is_counted_until_it_is
 
 
 @pytest.mark.parametrize("make", [InOrder, Coalesced])
+def test_the_content_of_several_sources_comes_in_order_however_much_it_is(make: type[Backlog]) -> None:
+    first, second = ([record(1, name=f"{kind}-{number}") for number in range(150)] for kind in "ab")
+    backlog = make()
+    backlog.begin(found(*first), 1.0)
+    told = [backlog.pop() for _ in range(70)]
+    backlog.begin(found(*second), 2.0)
+    assert (len(backlog), backlog.initial, backlog.oldest) == (230, 230, 1.0)
+    assert told + drained(backlog) == [Added(each, is_initial=True) for each in first + second]
+    backlog.begin(found(*first), 3.0)
+    assert (backlog.pop(), backlog.oldest) == (Added(first[0], is_initial=True), 3.0)
+    backlog.clear()
+    backlog.begin(found(A1), 4.0)
+    assert drained(backlog) == [Added(A1, is_initial=True)]
+
+
+@pytest.mark.parametrize("make", [InOrder, Coalesced])
 def test_what_is_begun_with_is_copied(make: type[Backlog]) -> None:
     content = {A1.key: A1, B1.key: B1}
     backlog = make()
