@@ -161,6 +161,22 @@ async def test_a_cache_that_does_not_fill_does_not_keep_the_others_from_leading_
             a.manager.stop()
 
 
+async def test_who_is_stopped_while_its_caches_fill_does_not_stand_for_election_any_more() -> None:
+    async def reconcile(request: Request) -> None: ...
+
+    async with Cluster(config_map("x")) as cluster:
+        a = Replica(cluster, "a")
+        b = Replica(cluster, "b", Controller("sites", reconcile).watches(WEBSITES))
+        async with a.runs():
+            await settle()
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(b.manager.run)
+                await cluster.clock.advance(5)
+                b.manager.stop()
+                await settle()
+                assert not b.manager.queues, "it has ended, though another one leads"
+
+
 async def test_after_its_term_a_manager_may_run_again() -> None:
     async with Cluster(config_map("x")) as cluster:
         a = Replica(cluster, "a")
