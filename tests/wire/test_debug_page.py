@@ -15,6 +15,7 @@ from tests.wire.chromium import CHROMIUM, opened
 
 pytestmark = [
     pytest.mark.wire,
+    pytest.mark.timeout(60),  # a browser begins with much to do
     pytest.mark.skipif(not CHROMIUM, reason="no chromium: the page is looked at where there is one"),
 ]
 
