@@ -36,7 +36,7 @@ class Fetcher:
         )
 
     async def fetch(self, request: Request) -> RequeueAfter | None:
-        """Fetch one Mailbox, and again in ten seconds."""
+        """Fetch one Mailbox, and again in a minute."""
         mailbox = request.lister(MAILBOXES).get(request.key)
         if mailbox is None:
             return None
@@ -50,7 +50,7 @@ class Fetcher:
             del self._sessions[name]
         fetched = {"metadata": {"annotations": {"example.dev/fetched-by": self.name}}}
         await request.client.resource(MAILBOXES).patch(request.key, fetched)
-        return RequeueAfter(10)
+        return RequeueAfter(60)
 
 
 manager = Fetcher(sessions={}).manager  # for kinformer run
