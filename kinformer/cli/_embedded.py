@@ -57,4 +57,3 @@ async def embedded(
             where = f"{error.filename}: " if error.filename else ""
             raise Complaint(where + (error.strerror or str(error))) from error
         yield Embedded(endpoint.url, path.resolve())
-
