@@ -46,8 +46,11 @@ async def shardings(sweep: Sweep) -> None:
             await leases.create({"metadata": metadata, "spec": dead})
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(cluster.advance, 60.0)
-                async with Sharding(name, identity="i").join(cluster.client):
-                    await cluster.clock.sleep(29.0)  # until what the other one has left is removed
+                sharding = Sharding(
+                    name, identity="i", lease_duration=3, renew_deadline=2.5, retry_period=1.0
+                )
+                async with sharding.join(cluster.client):
+                    await cluster.clock.sleep(5.5)  # until what the other one has left is removed
                 tasks.cancel_scope.cancel()
 
         await sweep.of(share, held=lambda: cluster.clock.next_timer)
@@ -57,7 +60,7 @@ async def shared_controllers(sweep: Sweep) -> None:
     """A manager that takes over the keys of a member who goes; what it looks through takes more than one turn."""
     many = [
         {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": f"s{number}"}}
-        for number in range(70)
+        for number in range(65)
     ]
     async with Cluster(config_map("a"), *many) as cluster:
         names = count()
@@ -79,10 +82,10 @@ async def shared_controllers(sweep: Sweep) -> None:
             )
 
             async def come_and_go() -> None:
-                await cluster.clock.sleep(5.0)
+                await cluster.clock.sleep(1.0)
                 async with Sharding(name, identity="j").join(cluster.client):
-                    await cluster.clock.sleep(5.0)
-                await cluster.clock.sleep(5.0)
+                    await cluster.clock.sleep(2.5)
+                await cluster.clock.sleep(2.5)
                 manager.stop()
 
             async with anyio.create_task_group() as tasks:
