@@ -250,4 +250,4 @@ class CacherMachine(RuleBasedStateMachine):
 
 
 TestCacher = CacherMachine.TestCase
-TestCacher.settings = settings(max_examples=30)
+TestCacher.settings = settings(max_examples=20)
