@@ -1,3 +1,4 @@
+import asyncio
 import logging
 import threading
 import time
@@ -21,9 +22,11 @@ CONFIG_MAPS = Resource.builtin("ConfigMap")
 class Memory(NoHooks):
     def __init__(self) -> None:
         self.blocked: list[LoopBlocked] = []
+        self.threads: set[int] = set()
 
     def loop_blocked(self, event: LoopBlocked, /) -> None:
         self.blocked.append(event)
+        self.threads.add(threading.get_ident())
 
 
 async def wait(claim: Callable[[], bool]) -> None:
@@ -48,6 +51,7 @@ async def test_a_reconcile_that_blocks_the_event_loop_is_named_with_its_place(
             manager.stop()
     assert "sleepy: reconcile of default/a" in hooks.blocked[0].task
     assert hooks.blocked[0].duration >= 0.2
+    assert hooks.threads == {threading.get_ident()}, "hooks are called on the event loop"
     told = [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
     assert told[0].startswith(
         "the event loop has been standing still for 0.2 s, held up by the task 'sleepy: reconcile of default/a' at\n"
@@ -63,6 +67,15 @@ async def test_it_ends_with_its_block_and_says_nothing_of_a_loop_that_is_well(
         await SystemClock().sleep(0.3)
     await wait(lambda: "kinformer watchdog" not in names())
     assert not caplog.records
+
+
+def test_its_thread_ends_with_the_loop_even_where_nobody_leaves_its_block() -> None:
+    async def begin() -> None:
+        Watchdog(limit=0.02, hooks=NoHooks()).__enter__()
+
+    asyncio.run(begin())
+    while "kinformer watchdog" in names():
+        time.sleep(0.005)  # noqa: TID251 -- a thread is waited for
 
 
 def names() -> set[str]:
