@@ -8,7 +8,7 @@ from typing import Final, TypeAlias
 
 from kinformer.observe._questions import Question
 
-__all__ = ["Answer", "Routes", "answer_to", "encoded"]
+__all__ = ["FAILURE", "Answer", "Routes", "answer_to", "encoded"]
 
 logger = logging.getLogger("kinformer.observe")
 
@@ -34,6 +34,7 @@ class Answer:
 Routes: TypeAlias = Mapping[str, Callable[[], Answer]]
 """What is said, by path. They are called in the event loop, so they must be quick."""
 
+FAILURE: Final = "this failed, see the log\n"
 _METHODS: Final = {"GET", "HEAD"}
 
 
@@ -50,7 +51,7 @@ def answer_to(question: Question, routes: Routes) -> Answer:
         return route()
     except Exception:
         logger.exception("%s cannot be answered", question.path)
-        return Answer("this failed, see the log\n", status=HTTPStatus.INTERNAL_SERVER_ERROR)
+        return Answer(FAILURE, status=HTTPStatus.INTERNAL_SERVER_ERROR)
 
 
 def encoded(answer: Answer, body: str | bytes, *, may_stay: bool, is_head: bool = False) -> bytes:
@@ -62,7 +63,7 @@ def encoded(answer: Answer, body: str | bytes, *, may_stay: bool, is_head: bool 
         may_stay: Whether the connection is kept.
         is_head: Whether the body is left out, as for HEAD.
     """
-    body = body.encode() if isinstance(body, str) else body
+    body = body.encode(errors="backslashreplace") if isinstance(body, str) else body
     headers = (
         ("Content-Type", answer.content_type),
         ("Content-Length", str(len(body))),

@@ -9,7 +9,7 @@ import anyio
 from anyio.abc import ByteStream, Listener, SocketAttribute, SocketStream, TaskGroup, TaskStatus
 
 from kinformer.clock import Clock
-from kinformer.observe._answers import Answer, Routes, answer_to, encoded
+from kinformer.observe._answers import FAILURE, Answer, Routes, answer_to, encoded
 from kinformer.observe._questions import Question, Questions
 
 __all__ = ["Address", "HttpServer"]
@@ -26,7 +26,7 @@ _HASTE: Final = 10.0
 """Seconds in which a question that has begun must be whole, and an answer taken."""
 
 _MOST: Final = 64
-"""Connections at a time; those beyond are closed at once."""
+"""Connections at a time. One beyond takes the place of that which has said nothing for longest."""
 
 _BACKLOG: Final = 64
 """Connections that may wait to be accepted."""
@@ -77,6 +77,7 @@ class HttpServer:
 
     Nothing that a client does, or leaves undone, holds it up for long: what comes is bounded in size and time, and
     ``close`` does not wait for connections. An answer is made in one go and small, so there is nothing to wait for.
+    Connections that stay open without a question keep nobody out, or a probe would fail by them.
 
     Args:
         address: Where to listen.
@@ -92,6 +93,7 @@ class HttpServer:
         self._clock = clock
         self._threads = anyio.CapacityLimiter(1)  # not of those that reconcilers may all be using
         self._connections = 0
+        self._quiet: dict[anyio.CancelScope, None] = {}  # who has no whole question there, the longest first
         self._scope: anyio.CancelScope | None = None
         self.url = ""
         """Where it is reached, without a slash at its end; ``""`` while it does not listen."""
@@ -151,23 +153,40 @@ class HttpServer:
     async def converse(self, stream: ByteStream) -> None:
         """Answer what comes on one connection, then close it."""
         self._connections += 1
+        scope = anyio.CancelScope()
         try:
-            if self._connections <= _MOST:
-                await self._answer_all(stream, Questions())
+            if self._has_room():
+                with scope:
+                    await self._answer_all(stream, Questions(), scope)
         except (anyio.EndOfStream, anyio.BrokenResourceError, anyio.ClosedResourceError):
             pass  # it has gone away
         finally:
             self._connections -= 1
+            self._quiet.pop(scope, None)
             await anyio.aclose_forcefully(stream)
 
-    async def _answer_all(self, stream: ByteStream, questions: Questions) -> None:
+    def _has_room(self) -> bool:
+        """Whether another connection may stay; perhaps since one that asks nothing has to go."""
+        if self._connections <= _MOST:
+            return True
+        longest = next(iter(self._quiet), None)
+        if longest is None:
+            return False
+        del self._quiet[longest]
+        longest.cancel()
+        return True
+
+    async def _answer_all(self, stream: ByteStream, questions: Questions, scope: anyio.CancelScope) -> None:
         deadline = self._clock.monotonic() + _IDLE
+        self._quiet[scope] = None
         while not questions.is_over:
             was_midway = questions.is_midway
             with self._clock.move_on_after(deadline - self._clock.monotonic()) as patience:
                 asked = questions.feed(await stream.receive(_READ))
             if patience.cancelled_caught:
                 return
+            if asked:
+                self._quiet.pop(scope, None)
             with self._clock.move_on_after(_HASTE) as patience:
                 for question in asked:
                     await self._say(stream, question)
@@ -175,6 +194,8 @@ class HttpServer:
                     await stream.send(encoded(_REFUSAL, _refused(questions.failure), may_stay=False))
             if patience.cancelled_caught:
                 return
+            if asked:
+                self._quiet[scope] = None
             if asked or was_midway is not questions.is_midway:  # and not for each byte of a slow question
                 deadline = self._clock.monotonic() + (_HASTE if questions.is_midway else _IDLE)
 
@@ -182,7 +203,11 @@ class HttpServer:
         answer = answer_to(question, self._routes)
         body = answer.body
         if callable(body):
-            body = await anyio.to_thread.run_sync(body, abandon_on_cancel=True, limiter=self._threads)
+            try:
+                body = await anyio.to_thread.run_sync(body, abandon_on_cancel=True, limiter=self._threads)
+            except Exception:  # it may ask collectors of the program
+                logger.exception("%s cannot be answered", question.path)
+                body, answer = FAILURE, Answer(FAILURE, status=HTTPStatus.INTERNAL_SERVER_ERROR)
         is_head = question.method == "HEAD"
         await stream.send(encoded(answer, body, may_stay=question.may_stay, is_head=is_head))
 

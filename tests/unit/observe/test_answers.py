@@ -52,3 +52,7 @@ def test_an_answer_has_its_length_in_bytes_and_its_end() -> None:
 def test_a_head_is_the_same_without_the_body() -> None:
     whole = encoded(Answer(""), "text", may_stay=True)
     assert encoded(Answer(""), "text", may_stay=True, is_head=True) == whole.removesuffix(b"text")
+
+
+def test_what_cannot_be_sent_as_it_is_is_written_out() -> None:
+    assert encoded(Answer(""), "name \ud800\n", may_stay=True).endswith(b"name \\ud800\n")

@@ -145,20 +145,52 @@ async def test_a_client_that_does_not_read_is_left_after_ten_seconds() -> None:
         assert pipe.is_closed
 
 
-async def test_too_many_connections_at_a_time_are_closed_at_once() -> None:
+async def test_one_connection_too_many_takes_the_place_of_the_one_that_is_quiet_for_longest() -> None:
     one = server()
-    pipes = [Pipe() for _ in range(65)]
+    pipes = [Pipe() for _ in range(64)]
     async with anyio.create_task_group() as tasks:
         for pipe in pipes:
             tasks.start_soon(one.converse, pipe)
         await settle()
-        assert [pipe.is_closed for pipe in pipes] == [False] * 64 + [True]
-        pipes[0].hang_up()
+        pipes[0].say(QUESTION)
+        await settle()
+        probe = Pipe(LAST)
+        await one.converse(probe)
+        assert b"hello" in probe.sent
+        await settle()
+        assert [pipe.is_closed for pipe in pipes] == [False, True] + [False] * 62
+        pipes.append(Pipe())
+        tasks.start_soon(one.converse, pipes[-1])
+        await settle()
+        assert [pipe.is_closed for pipe in pipes] == [False, True] + [False] * 63
+        tasks.cancel_scope.cancel()
+
+
+async def test_one_connection_too_many_is_closed_where_all_others_wait_for_their_answer() -> None:
+    one = server()
+    pipes = [Pipe(QUESTION, is_stuck=True) for _ in range(64)]
+    async with anyio.create_task_group() as tasks:
+        for pipe in pipes:
+            tasks.start_soon(one.converse, pipe)
         await settle()
         late = Pipe(LAST)
         await one.converse(late)
-        assert b"hello" in late.sent
+        assert late.is_closed
+        assert late.sent == b""
+        assert not any(pipe.is_closed for pipe in pipes)
         tasks.cancel_scope.cancel()
+
+
+async def test_an_answer_that_fails_in_its_thread_ends_nothing_else(caplog: pytest.LogCaptureFixture) -> None:
+    def fail() -> bytes:
+        raise OSError("a collector is broken")
+
+    routes = {"/a": lambda: Answer(fail), "/b": lambda: Answer("hello")}
+    pipe = Pipe(QUESTION, LAST.replace(b"/a", b"/b"))
+    await HttpServer(Address("", 0), routes, clock=FakeClock()).converse(pipe)
+    assert b"500 Internal Server Error" in pipe.sent
+    assert pipe.sent.endswith(b"hello")
+    assert "a collector is broken" in caplog.text
 
 
 async def test_an_address_in_use_is_told_with_what_to_do() -> None:
