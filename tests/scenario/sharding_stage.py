@@ -22,10 +22,10 @@ from tests.scenario.machines import Link, MachineClock, Server
 KEYS: Final = [ObjectKey("default", f"k{number}") for number in range(3)]
 TROUBLED: Final = 26.0
 """Seconds of each schedule in which things go wrong; then all is well, and each key must be somebody's."""
-HEALED: Final = 44.0
+HEALED: Final = 46.0
 """Seconds until then: a Lease that was written late lasts for 15 s of a slow clock, and a newcomer waits for it."""
-IDLE: Final = 15.0
-"""For how long nobody may work on a key when all is well: work takes up to 8 s, and some more where it is slow to stop."""
+IDLE: Final = 21.0
+"""For how long no work on a key may begin when all is well: some takes 13 s on a slow clock, and then the key may move."""
 ENDED: Final = 10.0
 """Seconds in which all come to their ends and leave."""
 
