@@ -13,6 +13,7 @@ from kinformer.apiserver.registry import StatusError
 __all__ = ["Caller"]
 
 _ROLES: Final = {"roles", "clusterroles"}
+_PASSING: Final = {"finalizers", "ownerReferences", "managedFields", "resourceVersion", "generation"}
 _BINDINGS: Final = {"rolebindings", "clusterrolebindings"}
 
 
@@ -42,7 +43,8 @@ class Caller:
         """See that what an allowed write is about to store may be stored by this user.
 
         Who creates an object by an update or a patch must be allowed to create. Who writes a role must have what it gives, or the
-        verb ``escalate``; who binds one must have what it gives, or the verb ``bind``.
+        verb ``escalate``; who binds one must have what it gives, or the verb ``bind``. A label of a role counts too, since others
+        may gather it by that; what the garbage collector changes does not.
         https://kubernetes.io/docs/reference/access-authn-authz/rbac/#privilege-escalation-prevention-and-bootstrapping
 
         Args:
@@ -51,21 +53,27 @@ class Caller:
             new: What is to be stored.
 
         Raises:
-            StatusError: 403, it may not.
+            StatusError: 403, it may not; 404, there is no such role to bind.
         """
         if old is None and access.verb in {"update", "patch"}:
             self.require(replace(access, verb="create"))
-        if access.group != RBAC or self.user.is_master:
+        if (
+            access.group != RBAC
+            or self.user.is_master
+            or (old is not None and _lasting(old) == _lasting(new))
+        ):
             return
         name = new["metadata"].get("name", "")
-        if access.resource in _ROLES and (old is None or _content(old) != _content(new)):
+        if access.resource in _ROLES:
             if not self.may(replace(access, verb="escalate", name=name)):
-                self._check_held(access, name, _given(new))
+                self._check_held(access, name, _given(new, gathers=_gathers(new) or _gathers(old or {})))
         elif access.resource in _BINDINGS:
             role = new.get("roleRef") or {}
             kind = "clusterroles" if role.get("kind") == "ClusterRole" else "roles"
             bind = ResourceAccess("bind", RBAC, kind, "", access.namespace, role.get("name", ""))
             if not self.may(bind):
+                if not self.policy.knows(role, access.namespace):
+                    raise _no_role(bind)  # nobody knows yet what it is going to give
                 self._check_held(access, name, self.policy.rules_in(role, access.namespace))
 
     def _check_held(self, access: ResourceAccess, name: str, given: Sequence[Rule]) -> None:
@@ -85,12 +93,23 @@ class Caller:
         )
 
 
-def _given(role: Mapping[str, Any]) -> Sequence[Rule]:
-    """What a role gives; one that gathers others could come to give everything."""
+def _given(role: Mapping[str, Any], *, gathers: bool) -> Sequence[Rule]:
+    """What a role gives; one that gathers others could come to give everything, or keep others from that."""
     everything = (Rule(("*",), ("*",), ("*",)), Rule(("*",), paths=("*",)))
-    gathered = everything if role.get("aggregationRule") else ()
-    return (*(Rule.of(rule) for rule in role.get("rules") or ()), *gathered)
+    return (*(Rule.of(rule) for rule in role.get("rules") or ()), *(everything if gathers else ()))
 
 
-def _content(role: Mapping[str, Any]) -> tuple[Any, Any]:
-    return role.get("rules") or None, role.get("aggregationRule") or None
+def _gathers(role: Mapping[str, Any]) -> bool:
+    return bool(role.get("aggregationRule"))
+
+
+def _lasting(content: Mapping[str, Any]) -> Mapping[str, Any]:
+    """All but what the garbage collector changes, and what the server itself writes down."""
+    metadata = {key: value for key, value in content["metadata"].items() if key not in _PASSING}
+    return {**content, "metadata": metadata}
+
+
+def _no_role(bind: ResourceAccess) -> StatusError:
+    text = f'{bind.resource}.{RBAC} "{bind.name}" not found'
+    details = {"name": bind.name, "group": RBAC, "kind": bind.resource}
+    return StatusError(404, "NotFound", text, details=details)

@@ -82,6 +82,15 @@ class Policy:
             return tuple(self._gathered(role.get("name", ""), set()))
         return _rules(self._roles.get((namespace, role.get("name", "")), {}))
 
+    def knows(self, role: Mapping[str, Any], namespace: str) -> bool:
+        """Whether there is the role that a ``roleRef`` names, as seen from a namespace."""
+        name = role.get("name", "")
+        return (
+            name in self._cluster_roles
+            if role.get("kind") == "ClusterRole"
+            else (namespace, name) in self._roles
+        )
+
     def _bound(self, user: User, namespace: str) -> Iterator[_Binding]:
         for place in dict.fromkeys(("", namespace)):
             for binding in self._bindings.get(place, ()):

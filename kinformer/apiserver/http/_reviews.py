@@ -94,7 +94,7 @@ def _access_status(access: Access, caller: Caller) -> Mapping[str, Any]:
 
 
 async def _token_status(served: Served, spec: Mapping[str, Any], guard: Guard) -> Mapping[str, Any]:
-    audiences = tuple(map(str, spec.get("audiences") or ()))
+    audiences = _texts(served, spec, "audiences")
     user = await guard.user_of(_text(served, spec, "token"), audiences)
     if user is None:
         return {"authenticated": False, "error": "invalid bearer token"}
@@ -125,13 +125,11 @@ def _access(served: Served, spec: Mapping[str, Any]) -> Access:
 
 
 def _user(served: Served, spec: Mapping[str, Any]) -> User:
-    name, groups = _text(served, spec, "user"), spec.get("groups") or []
-    if not isinstance(groups, list) or not all(isinstance(group, str) for group in groups):
-        raise bad_request(f"{served.kind}: groups must be a list of texts")
+    name, groups = _text(served, spec, "user"), _texts(served, spec, "groups")
     if not name and not groups:
         text = "at least one of user or group must be specified"
         raise _invalid(served, FieldProblem.invalid("spec.user", name, text))
-    return User(name, tuple(groups))
+    return User(name, groups)
 
 
 def _text(served: Served, values: Mapping[str, Any], field: str) -> str:
@@ -139,6 +137,13 @@ def _text(served: Served, values: Mapping[str, Any], field: str) -> str:
     if not isinstance(value, str):
         raise bad_request(f"{served.kind}: {field} must be a text")
     return value
+
+
+def _texts(served: Served, values: Mapping[str, Any], field: str) -> tuple[str, ...]:
+    value = values.get(field) or []
+    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+        raise bad_request(f"{served.kind}: {field} must be a list of texts")
+    return tuple(value)
 
 
 def _invalid(served: Served, problem: FieldProblem) -> Exception:

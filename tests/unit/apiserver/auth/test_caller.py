@@ -70,12 +70,38 @@ def test_a_role_that_gathers_others_could_give_everything() -> None:
         bound(READ).check_write(access("create", "clusterroles", ""), None, gathering)
 
 
-def test_a_role_that_gives_more_may_be_changed_in_what_it_does_not_give() -> None:
+@pytest.mark.parametrize("field", ["labels", "annotations"])
+def test_a_role_that_gives_more_is_not_even_labelled_by_others(field: str) -> None:
+    """Another role that the author is bound to may gather it by the label."""
     old, new = role(WRITE), role(WRITE)
-    new["metadata"]["labels"] = {"a": "b"}
-    bound(READ).check_write(access("update", "roles"), old, new)
+    new["metadata"][field] = {"a": "b"}
     with pytest.raises(StatusError, match="permissions not currently held"):
-        bound(READ).check_write(access("update", "roles"), old, role(WRITE, READ))
+        bound(READ).check_write(access("patch", "roles"), old, new)
+    bound(WRITE).check_write(access("patch", "roles"), old, new)
+
+
+@pytest.mark.parametrize("obj", [role(WRITE), binding("ClusterRole/writer")], ids=["role", "binding"])
+@pytest.mark.parametrize("field", ["finalizers", "ownerReferences", "managedFields"])
+def test_what_the_garbage_collector_changes_gives_nothing_to_anybody(obj: dict[str, Any], field: str) -> None:
+    new = {**obj, "metadata": {**obj["metadata"], field: [{}]}}
+    plural = "roles" if obj["kind"] == "Role" else "rolebindings"
+    bound(READ).check_write(access("update", plural), obj, new)
+
+
+def test_who_takes_the_gathering_from_a_role_must_have_everything() -> None:
+    gathering = role(aggregationRule={"clusterRoleSelectors": [{}]})
+    with pytest.raises(StatusError, match="permissions not currently held"):
+        bound(READ).check_write(access("update", "clusterroles", ""), gathering, role())
+
+
+@pytest.mark.parametrize("ref", ["ClusterRole/to-come", "Role/to-come", "Role/reader"])
+def test_a_role_that_is_yet_to_come_is_not_bound(ref: str) -> None:
+    kind, name = ref.split("/")
+    with pytest.raises(StatusError) as refusal:
+        bound(READ).check_write(access("create", "rolebindings"), None, binding(ref))
+    assert refusal.value.code == 404
+    assert refusal.value.message == f'{kind.lower()}s.{RBAC} "{name}" not found'
+    bound(may("bind", f"{kind.lower()}s")).check_write(access("create", "rolebindings"), None, binding(ref))
 
 
 def test_who_may_escalate_gives_what_he_likes() -> None:

@@ -123,6 +123,15 @@ async def test_a_review_that_makes_no_sense_is_refused(spec: Any, code: int) -> 
         assert answer.status_code == code, answer.text
 
 
+@pytest.mark.parametrize("audiences", [5, "a", [5]])
+async def test_a_token_is_for_a_list_of_audiences(audiences: Any) -> None:
+    async with serving() as client:
+        path, spec = f"{AUTHENTICATION}/tokenreviews", {"token": "jane", "audiences": audiences}
+        answer = await client.post(path, json={"spec": spec}, headers=bearer("admin"))
+        assert answer.status_code == 400, answer.text
+        assert "audiences must be a list of texts" in answer.text
+
+
 @pytest.mark.parametrize(
     ("metadata", "code"), [({"name": "x"}, 422), ("x", 400), ({"managedFields": [{}]}, 201)]
 )
