@@ -14,6 +14,7 @@ from kinformer.apiserver.cacher._encoded import Bookmark, Encoded, Matches, Sele
 from kinformer.apiserver.cacher._history import FRESH, EvictedError
 from kinformer.apiserver.cacher._replay import Replay
 from kinformer.apiserver.cacher._scopes import Scope
+from kinformer.apiserver.storage import KeyRange
 
 __all__ = ["BookmarkState", "CacheWatcher", "queue_size"]
 
@@ -62,7 +63,8 @@ class CacheWatcher:
         replay: What comes first: the state, or the changes behind some revision.
         start: The revision up to which ``replay`` tells everything, or a later one up to which nothing is wanted.
         size: What upstream would call the size of its queue, see ``queue_size``.
-        scope: The objects that it can see.
+        scope: The objects that it can see, which whoever offers changes goes by.
+        keys: The same for ``replay``, which may tell of other objects too.
         matches: Which of them it shows; ``None`` shows all.
         deadline: When it ends, on the clock that whoever offers bookmarks goes by.
         bookmarks: Whether it wants bookmarks.
@@ -78,6 +80,7 @@ class CacheWatcher:
         *,
         size: int,
         scope: Scope = Scope(),  # noqa: B008 -- immutable
+        keys: KeyRange = KeyRange.prefix(""),  # noqa: B008 -- immutable
         matches: Matches | None = None,
         deadline: float = math.inf,
         bookmarks: bool = False,
@@ -92,6 +95,7 @@ class CacheWatcher:
         self._start = start
         self._size = size
         self._capacity = 2 * size + 1
+        self._keys = keys
         self._matches = matches
         self._repeats = repeats
         self._queue: deque[Selected | Bookmark] = deque()
@@ -198,7 +202,7 @@ class CacheWatcher:
 
     def _take_replay(self, replay: Replay, most: int) -> list[Selected | Bookmark]:
         events = replay.take(most)
-        selected = (Encoded(event).select(self._matches) for event in events)
+        selected = (Encoded(event).select(self._matches) for event in events if event.key in self._keys)
         taken: list[Selected | Bookmark] = [each for each in selected if each is not None]
         if len(events) < most:
             self._replay = None

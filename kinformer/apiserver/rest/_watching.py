@@ -96,6 +96,7 @@ class Watcher:
                 start,
                 size=cache.queue_size or queue_size(following.cacher.history.capacity, cache.window),
                 scope=_scope(target, options),
+                keys=KeyRange.prefix(target.served.prefix(target.namespace)),
                 matches=matches,
                 deadline=deadline,
                 bookmarks=bookmarks,

@@ -339,6 +339,15 @@ async def test_a_watch_of_one_object_hears_of_no_other() -> None:
         assert watch.told == [("ADDED", "b"), ("MODIFIED", "b")]
 
 
+async def test_a_watch_from_a_version_hears_of_its_own_namespace_only() -> None:
+    async with setting() as at:
+        begun = await at.kv.revision()
+        await at.create("elsewhere", path="/api/v1/namespaces/kube-system/configmaps")
+        await at.create("here")
+        watch = await at.watch(resourceVersion=begun)
+        assert watch.told == [("ADDED", "here")]
+
+
 async def test_an_idle_server_has_no_timers_and_a_quiet_watch_costs_one_a_minute() -> None:
     async with setting() as at:
         await at.create("a")
