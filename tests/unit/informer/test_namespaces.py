@@ -1,66 +1,28 @@
 """One informer of several namespaces: a watch for each, one store, and what happens to one is its own matter."""
 
 import math
-from collections.abc import Iterable
 from typing import Any
 
 import anyio
 import msgspec
 import pytest
 
-from kinformer.client import Client
 from kinformer.errors import ClosedError, ForbiddenError, NotSyncedError
-from kinformer.informer import Added, Handlers, Notification, SharedInformer
-from kinformer.meta import Object, ObjectKey, Resource
+from kinformer.informer import Added, Handlers, Notification
+from kinformer.meta import Object, ObjectKey
 from kinformer.testing import (
     HOLD,
-    FakeClock,
-    ScriptedSource,
-    StreamStep,
-    WatchAnswer,
     added,
     bookmark,
     deleted,
     modified,
     settle,
 )
-from tests.unit.informer.stage import EXPIRED, PODS, Log, Quarantine, pod, shown, snapshot
+from tests.unit.informer.namespaces_stage import Bench, holding, of
+from tests.unit.informer.stage import EXPIRED, Log, shown, snapshot
 
 FORBIDDEN = ForbiddenError(403, "Forbidden", "pods is forbidden")
 QUEUES = pytest.mark.parametrize("queue", ["delta", "in-order"])
-
-
-def of(namespace: str, name: str, version: int) -> Object:
-    return pod(name, version, namespace=namespace)
-
-
-def holding(version: int, *objects: Object) -> list[StreamStep]:
-    return [*snapshot(version, *objects), HOLD]
-
-
-class Bench:
-    """An informer over a script for each namespace."""
-
-    def __init__(self, *, a: Iterable[WatchAnswer], b: Iterable[WatchAnswer], **options: Any) -> None:
-        self.clock = FakeClock()
-        self.sources = {
-            namespace: ScriptedSource(PODS, watches=watches, clock=self.clock)
-            for namespace, watches in (("a", a), ("b", b))
-        }
-        self.informer = SharedInformer(self.sources, clock=self.clock, **options)
-        self.log = Log()
-
-    @property
-    def content(self) -> set[str]:
-        return {f"{obj.metadata.namespace}/{shown(obj)}" for obj in self.informer.lister.list()}
-
-    @property
-    def troubles(self) -> dict[str, list[str]]:
-        """The conditions that are true, by namespace."""
-        return {
-            namespace: [str(name) for name, condition in conditions.items() if condition.status]
-            for namespace, conditions in self.informer.namespace_conditions.items()
-        }
 
 
 @QUEUES
@@ -350,58 +312,3 @@ async def test_cancelled_it_leaves_nothing_behind() -> None:
     assert bench.informer.is_closed
     assert [source.pending for source in bench.sources.values()] == [0, 0]
     assert len(anyio.get_running_tasks()) == 1
-
-
-def test_sources_by_namespace_must_make_sense() -> None:
-    pods = ScriptedSource(PODS, clock=FakeClock())
-    nodes = ScriptedSource(Resource.builtin("ConfigMap"), clock=FakeClock())
-    for sources in ({}, {"": pods, "a": pods}):
-        with pytest.raises(ValueError, match="at least one"):
-            SharedInformer(sources)
-    with pytest.raises(ValueError, match="of one resource, not of configmaps, pods"):
-        SharedInformer({"a": pods, "b": nodes})
-    nodes = ScriptedSource(Resource.builtin("Node"), clock=FakeClock())
-    with pytest.raises(ValueError, match="nodes is cluster-scoped: give its source alone"):
-        SharedInformer({"a": nodes, "b": nodes})
-
-
-async def test_a_client_that_is_not_narrowed_down_to_its_namespace_is_refused() -> None:
-    async with Client("http://127.0.0.1:1") as client:
-        pods = client.resource(PODS)
-        with pytest.raises(
-            ValueError, match=r"of namespace 'a' reads all: give source.where\(namespace='a'\)"
-        ):
-            SharedInformer({"a": pods, "b": pods.where(namespace="b")})
-        with pytest.raises(ValueError, match="of namespace 'b' reads 'a'"):
-            SharedInformer({name: pods.where(namespace="a") for name in "ab"})
-        SharedInformer({name: pods.where(namespace=name) for name in "ab"})
-
-
-async def test_an_object_of_another_namespace_is_quarantined() -> None:
-    hooks = Quarantine()
-    strays = [added(of("b", "z", 11)), modified(of("b", "z", 12)), deleted(of("b", "z", 13))]
-    bench = Bench(
-        a=[[*snapshot(9, of("a", "x", 1), of("b", "y", 2)), strays, HOLD]],
-        b=[holding(9, of("b", "y", 2))],
-        hooks=hooks,
-    )
-    bench.informer.add_handler(bench.log)
-    async with anyio.create_task_group() as tasks:
-        await tasks.start(bench.informer.run)
-        await settle()
-        assert bench.content == {"a/x(1)", "b/y(2)"}
-        assert sorted(bench.log.take()) == ["add x(1) initially", "add y(2) initially"]
-        bench.informer.close()
-    assert sorted(hooks.keys) == ["b/y", "b/z", "b/z", "b/z"]
-
-
-async def test_one_namespace_by_name_is_as_good_as_none() -> None:
-    clock = FakeClock()
-    source = ScriptedSource(PODS, watches=[holding(5, of("a", "x", 1))], clock=clock)
-    informer = SharedInformer({"a": source}, clock=clock)
-    async with anyio.create_task_group() as tasks:
-        await tasks.start(informer.run)
-        await informer.wait_for("5", namespace="a")
-        assert set(informer.namespace_conditions) == {"a"}
-        assert informer.conditions["Synced"].status
-        informer.close()

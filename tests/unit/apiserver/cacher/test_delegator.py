@@ -1,7 +1,5 @@
 """Reads over cache and storage. A number in a name is that of the behaviour in the reference's list."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
 from typing import Any
 
 import anyio
@@ -10,10 +8,6 @@ import pytest
 from kinformer.apiserver.cacher import (
     LATEST_REVISION,
     Cached,
-    CacheOptions,
-    Cacher,
-    Cachers,
-    Delegator,
     Element,
     ListRequest,
     NotReadyError,
@@ -24,118 +18,12 @@ from kinformer.apiserver.storage import (
     CompactedError,
     FutureRevisionError,
     KeyRange,
-    KeyValue,
-    MemoryKV,
-    ReadResult,
-    UnavailableError,
 )
-from kinformer.testing import FakeClock, settle
-from tests.unit.apiserver.cacher.stage import ALL, PREFIX, labels_in_value
+from kinformer.testing import settle
+from tests.unit.apiserver.cacher.delegator_stage import World, names, world
+from tests.unit.apiserver.cacher.stage import PREFIX, labels_in_value
 
 PODS = Cached("pods", "", "pods", PREFIX, labels_in_value)
-LOST = UnavailableError("cut")
-
-
-class Counting(MemoryKV):
-    """A storage that writes down what it is asked: ranges by their limits, and single keys. It may fail to be read."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.ranges: list[int] = []
-        self.gets: list[int] = []
-        self.is_lost = False
-        self.meanwhile: Callable[[], Awaitable[None]] | None = None
-
-    async def revision(self) -> int:
-        if self.meanwhile is not None:
-            await self.meanwhile()
-        return await super().revision()
-
-    async def get(self, key: str, *, revision: int = 0) -> KeyValue | None:
-        self.gets.append(revision)
-        if self.is_lost:
-            raise LOST
-        return await super().get(key, revision=revision)
-
-    async def range(
-        self, keys: KeyRange, *, revision: int = 0, limit: int = 0, count_only: bool = False
-    ) -> ReadResult:
-        self.ranges.append(limit)
-        if self.is_lost and limit == 10_000:  # the cache cannot begin again
-            raise LOST
-        return await super().range(keys, revision=revision, limit=limit, count_only=count_only)
-
-    def forget(self) -> None:
-        self.ranges.clear()
-        self.gets.clear()
-
-
-class World:
-    """A storage, a cache of it, and who reads over both."""
-
-    def __init__(self, options: CacheOptions) -> None:
-        self.kv = Counting()
-        self.clock = FakeClock()
-        self.cachers = Cachers(self.kv, clock=self.clock, options=options)
-        self.delegator = Delegator(self.kv, self.cachers)
-
-    @property
-    def cacher(self) -> Cacher:
-        found = self.cachers.of(PODS)
-        assert found is not None
-        return found
-
-    async def put(self, *names: str) -> int:
-        for name in names:
-            await self.kv.put(f"{PREFIX}{name}", b"{}")
-        return await self.kv.revision()
-
-    async def list(self, **options: Any) -> Page:
-        return await self.delegator.list(PODS, ListRequest(ALL, **options))
-
-    async def get(self, name: str, revision: int | None) -> KeyValue | None:
-        return await self.delegator.get(PODS, PREFIX + name, revision)
-
-    async def later(self, seconds: float, ask: Callable[[], Awaitable[object]]) -> object:
-        """What an answer is, or which error, when it is there after so many seconds and not before."""
-        answers: list[object] = []
-
-        async def read() -> None:
-            try:
-                answers.append(await ask())
-            except (FutureRevisionError, NotReadyError) as error:
-                answers.append(error)
-
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(read)
-            await self.clock.advance(seconds - 0.01)
-            assert answers == []
-            await self.clock.advance(0.02)
-            assert answers != []
-        return answers[0]
-
-    async def lose(self) -> None:
-        """Let the cache lose its watch, and not begin anew."""
-        self.kv.is_lost = True
-        self.cacher.break_watch(LOST)
-        await settle()
-        self.kv.forget()
-
-
-@asynccontextmanager
-async def world(**options: Any) -> AsyncIterator[World]:
-    made = World(CacheOptions(**options))
-    async with anyio.create_task_group() as tasks:
-        await tasks.start(made.cachers.run)
-        await made.cacher.begin()
-        made.kv.forget()
-        yield made
-        tasks.cancel_scope.cancel()
-
-
-def names(page: object) -> list[str]:
-    assert isinstance(page, Page)
-    return [each.key.removeprefix(PREFIX) for each in page.items]
 
 
 def consistent_reads(world: World) -> dict[tuple[str, str], float]:
@@ -339,81 +227,6 @@ async def test_twenty_of_two_thousand_with_a_rare_label_take_no_more_than_eight_
         page = await at.list(limit=20, matches=lambda element: element.key.endswith("00"))
         assert len(page.items) == 20
         assert len(at.kv.ranges) <= 8
-
-
-async def test_behaviour_25_while_it_is_not_ready_only_cheap_lists_are_answered() -> None:
-    async with world(lowest=2, highest=2) as at:
-        now = await at.put("n/a", "n/b")
-        await settle()
-        await at.lose()
-        await at.clock.advance(14.0)
-        with pytest.raises(NotReadyError, match=r"storage is \(re\)initializing: cut") as caught:
-            await at.list()
-        assert caught.value.retry_after == 2
-        with pytest.raises(NotReadyError):
-            await at.list(limit=5, matches=lambda _: True)
-        assert names(await at.list(limit=5)) == ["n/a", "n/b"]
-        assert names(await at.list(revision=1, match="Exact")) == []  # which only the storage has
-        with pytest.raises(FutureRevisionError):
-            await at.list(limit=5, revision=now + 1, match="NotOlderThan")
-        at.kv.is_lost = False
-        assert await at.get("n/a", now) is not None
-
-
-@pytest.mark.parametrize(("limit", "ranges"), [(0, []), (5, [5])])
-async def test_a_watch_that_is_lost_between_question_and_answer_leaves_what_is_cheap_to_the_storage(
-    limit: int, ranges: list[int]
-) -> None:
-    async with world() as at:
-        await at.put("n/a")
-        await settle()
-        at.kv.meanwhile = at.lose
-        if limit:
-            assert names(await at.list(limit=limit)) == ["n/a"]
-        else:
-            with pytest.raises(NotReadyError, match="cut"):
-                await at.list()
-        assert at.kv.ranges == ranges
-
-
-async def test_a_cache_that_is_closed_meanwhile_leaves_the_answer_to_the_storage() -> None:
-    async with world() as at:
-        at.cacher.pause()
-        now = await at.put("n/a")
-        answers: list[object] = []
-
-        async def read(ask: Callable[[], Awaitable[object]]) -> None:
-            answers.append(await ask())
-
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(read, at.list)
-            tasks.start_soon(read, lambda: at.get("n/a", now))
-            await settle()
-            at.cacher.close()
-        page, value = sorted(answers, key=lambda each: isinstance(each, KeyValue))
-        assert names(page) == ["n/a"]
-        assert isinstance(value, KeyValue)
-        assert names(await at.list()) == ["n/a"]
-
-
-async def test_a_cache_that_cannot_begin_is_waited_for_three_seconds() -> None:
-    made = World(CacheOptions())
-    made.kv.is_lost = True
-    async with anyio.create_task_group() as tasks:
-        await tasks.start(made.cachers.run)
-        assert isinstance(await made.later(3.0, made.list), NotReadyError)
-        assert await made.later(3.0, lambda: made.list(limit=5)) == Page([], 1)
-        tasks.cancel_scope.cancel()
-
-
-async def test_without_caches_everything_is_read_from_the_storage() -> None:
-    made = World(CacheOptions())
-    now = await made.put("n/a", "n/b")
-    page = await made.list(limit=1)
-    assert (names(page), page.revision, page.remaining) == (["n/a"], now, 1)
-    assert await made.get("n/a", now) is not None
-    with pytest.raises(FutureRevisionError):
-        await made.list(revision=now + 1)
 
 
 async def test_a_single_object_is_found_in_the_cache() -> None:

@@ -1,106 +1,24 @@
 """The cache over a storage in memory. A number in a name is that of the behaviour in the reference's list."""
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-
 import anyio
 import pytest
 
 from kinformer.apiserver.storage import (
     Cache,
     CacheTimeoutError,
-    CacheWatch,
     ClosedError,
     CompactedError,
     FutureRevisionError,
     KeyRange,
-    KeyRangeError,
     MemoryKV,
     UnavailableError,
-    UnsupportedRequestError,
     WatchRequest,
     WatchResponse,
-    WatchStream,
 )
 from kinformer.testing import FakeClock, settle
+from tests.unit.apiserver.storage.cache_stage import Gate, rest, running, told, written
 
 A, ALL = KeyRange.prefix("/a/"), KeyRange.prefix("")
-
-
-class Gate(MemoryKV):
-    """A storage whose streams can be held back, and say something else once; it counts what it is asked."""
-
-    def __init__(self, clock: FakeClock | None = None) -> None:
-        super().__init__(clock=clock)
-        self.opened = anyio.Event()
-        self.opened.set()
-        self.says: WatchResponse | Exception | None = None
-        self.asked = 0
-        self.reads = 0
-
-    async def range(self, keys: KeyRange, *, revision: int = 0, limit: int = 0, count_only: bool = False):  # type: ignore[no-untyped-def]
-        self.reads += not count_only
-        return await super().range(keys, revision=revision, limit=limit, count_only=count_only)
-
-    @asynccontextmanager
-    async def watch_stream(self) -> AsyncIterator["Gated"]:  # type: ignore[override]
-        async with super().watch_stream() as stream:
-            yield Gated(self, stream)
-
-
-class Gated:
-    def __init__(self, gate: Gate, stream: WatchStream) -> None:
-        self.gate = gate
-        self.stream = stream
-        self.create, self.cancel = stream.create, stream.cancel
-
-    def request_progress(self) -> None:
-        self.gate.asked += 1
-        self.stream.request_progress()
-
-    def __aiter__(self) -> "Gated":
-        return self
-
-    async def __anext__(self) -> WatchResponse:
-        await self.gate.opened.wait()
-        says, self.gate.says = self.gate.says, None
-        if isinstance(says, Exception):
-            raise says
-        return says if says is not None else await anext(self.stream)
-
-
-@asynccontextmanager
-async def running(kv: MemoryKV, prefix: str = "/a/", **options: object) -> AsyncIterator[Cache]:
-    cache = Cache(kv, prefix, **options)  # type: ignore[arg-type]
-    async with anyio.create_task_group() as tasks:
-        await tasks.start(cache.run)
-        yield cache
-        cache.close()
-
-
-async def rest(watch: CacheWatch) -> list[WatchResponse]:
-    """What it has to tell without waiting."""
-    found: list[WatchResponse] = []
-
-    async def read() -> None:
-        async for response in watch:
-            found.append(response)  # noqa: PERF401 -- it is cancelled in the midst of it
-
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(read)
-        await settle()
-        tasks.cancel_scope.cancel()
-    return found
-
-
-def told(responses: list[WatchResponse]) -> list[list[int]]:
-    return [[event.revision for event in response.events] for response in responses if response.events]
-
-
-async def written(kv: MemoryKV, key: str, count: int = 1) -> int:
-    for _ in range(count):
-        await kv.put(key, b"")
-    return await kv.revision()
 
 
 @pytest.mark.parametrize("strict", [False, True])
@@ -266,69 +184,10 @@ async def test_a_read_that_cannot_be_fresh_in_time_says_so() -> None:
         assert kv.asked == asked
 
 
-@pytest.mark.parametrize(
-    ("keys", "is_inside"),
-    [
-        (KeyRange.key("/a/1"), True),
-        (A, True),
-        (KeyRange("/a/1", "/a/2"), True),
-        (KeyRange.key("/b/1"), False),
-        (KeyRange("/a/1", "/b"), False),
-        (KeyRange("/a/1", None), False),
-        (ALL, False),
-        (KeyRange("/a/2", "/a/1"), False),
-        (KeyRange("/a/1", "/a/1"), False),
-    ],
-    ids=str,
-)
-async def test_only_what_lies_below_the_prefix_can_be_read_and_watched(
-    keys: KeyRange, is_inside: bool
-) -> None:
-    async with running(MemoryKV()) as cache:
-        async with cache.watch(WatchRequest(keys)) as watch:
-            refused = await rest(watch)
-        assert bool(refused) is not is_inside
-        if is_inside:
-            await cache.range(keys)
-            return
-        assert refused[0].canceled
-        assert "key range" in refused[0].cancel_reason
-        with pytest.raises(KeyRangeError):
-            await cache.range(keys)
-
-
 async def test_the_whole_storage_can_be_cached() -> None:
     async with running(MemoryKV(), "") as cache:
         for keys in (ALL, KeyRange("/a", None)):
             await cache.range(keys)
-
-
-@pytest.mark.parametrize("option", ["prev_kv", "fragment", "no_put", "no_delete"])
-async def test_a_watch_with_what_a_cache_cannot_do_is_refused_in_one_response(option: str) -> None:
-    async with running(MemoryKV()) as cache:
-        request = WatchRequest(A, watch_id=7, **{option: True})
-        async with cache.watch(request) as watch:
-            responses = [response async for response in watch]
-    assert [(each.watch_id, each.canceled, each.cancel_reason) for each in responses] == [
-        (7, True, f"unsupported request: {option}")
-    ]
-
-
-async def test_a_negative_revision_is_refused() -> None:
-    async with running(MemoryKV()) as cache:
-        with pytest.raises(ValueError, match="revision -1 must not be negative"):
-            await cache.range(A, revision=-1)
-        async with cache.watch(WatchRequest(A, -1)) as watch:
-            assert [response.cancel_reason async for response in watch] == ["invalid revision -1"]
-
-
-@pytest.mark.parametrize("option", [{"limit": 1}, {"count_only": True}], ids=str)
-async def test_a_read_that_a_cache_cannot_do_is_refused(option: dict[str, int]) -> None:
-    async with running(MemoryKV()) as cache:
-        with pytest.raises(
-            UnsupportedRequestError, match=f"{next(iter(option))} cannot be read from a cache"
-        ):
-            await cache.range(A, **option)  # type: ignore[arg-type]
 
 
 async def test_a_watch_can_ask_for_progress_and_be_told_in_silence() -> None:
@@ -403,15 +262,3 @@ async def test_a_wait_for_a_revision_ends_when_it_is_closed() -> None:
         tasks.start_soon(wait)
         await settle()
         cache.close()
-
-
-async def test_it_runs_once_at_a_time() -> None:
-    async with running(MemoryKV()) as cache:
-        with pytest.raises(RuntimeError, match="runs already"):
-            await cache.run()
-
-
-@pytest.mark.parametrize(("option", "value"), [("window", 0), ("buffer", -1)])
-def test_room_for_nothing_is_refused_by_name(option: str, value: int) -> None:
-    with pytest.raises(ValueError, match=f"{option} {value}"):
-        Cache(MemoryKV(), "/a/", **{option: value})  # type: ignore[arg-type]
