@@ -49,7 +49,8 @@ class Candidate:
     after he has seen that write.
 
     Args:
-        identity: Who we are; nobody else may be called so.
+        identity: Who we are. A lease in this name is another's until we have held it: that of an earlier life of ours, or of
+            somebody who was given the same name.
         duration: Seconds for which a lease counts that does not say how long.
         deadline: Seconds for which a renewal of ours counts to us.
     """
@@ -61,7 +62,9 @@ class Candidate:
         self._record: LeaseRecord | None = None
         self._expiry = -math.inf  # when others may take what is recorded; of no lease, when it may be made
         self._is_sure = False  # whether nothing has happened since that we know of
-        self._may_hold = False  # whether the server may have a write of ours
+        self._may_hold = self._had = (
+            False  # whether the server may have a write of ours, and may have had one before the last
+        )
         self._renewed: Moment | None = None
         self._is_deposed = False
 
@@ -84,7 +87,7 @@ class Candidate:
             return Wait(math.inf)
         if not self._is_sure:
             return Look()
-        if self._is_ours or now >= self._expiry:
+        if self._is_kept or now >= self._expiry:
             return Write()
         return Wait(self._expiry - now)
 
@@ -102,13 +105,17 @@ class Candidate:
 
     def wants(self) -> None:
         """A write that makes us the holder is about to be sent; from now on the server may have it."""
-        self._is_sure, self._may_hold = False, True
+        self._is_sure, self._had, self._may_hold = False, self._may_hold, True
+
+    def refused(self) -> None:
+        """The server has refused that write, so it has nothing that it had not before."""
+        self._may_hold = self._had
 
     def saw(self, record: LeaseRecord | None, now: Moment) -> None:
         """The server has answered a read, just now."""
         if record is None:
             # Whoever led when it was deleted needs some time to hear of it, so his time starts again.
-            if self._record is not None and not self._is_ours:
+            if self._record is not None and not self._is_kept:
                 self._expiry = now.monotonic + self._lasting(self._record)
             elif self._record is not None:
                 self._expiry = now.monotonic
@@ -131,6 +138,11 @@ class Candidate:
     @property
     def _is_ours(self) -> bool:
         return self._record is not None and self._record.holder == self.identity
+
+    @property
+    def _is_kept(self) -> bool:
+        """Whether it is ours to renew, and no other one's of our name."""
+        return self._is_ours and self._renewed is not None
 
     def _lasting(self, record: LeaseRecord) -> float:
         return record.duration or self._duration

@@ -32,7 +32,8 @@ class LeaderElection:
         name: The Lease's name; all replicas have the same, and no other program has it.
         namespace: The Lease's namespace; ``""`` is that of the pod, or of the kubeconfig's context.
         identity: What this replica is called; no two that run may be called the same. By default the host's name, which
-            is the pod's, and something random.
+            is the pod's, and something random. A name of yours that comes back after a crash waits until the lease of
+            its earlier life has expired, since that might be somebody else's.
         lease_duration: Whole seconds for which others wait after each renewal that they see.
         renew_deadline: Seconds without a renewal after which the leader stops.
         retry_period: Seconds between two renewals, and at least those between two looks of who stands by.

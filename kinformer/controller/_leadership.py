@@ -187,6 +187,7 @@ class Campaign:
                         ConflictError,
                         NotFoundError,
                     ):  # somebody was faster, or it was deleted: look again
+                        self._candidate.refused()
                         continue
                     return
 

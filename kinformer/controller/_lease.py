@@ -23,7 +23,7 @@ class LeaseRecord:
     Attributes:
         holder: The identity of who holds it; ``""`` for nobody.
         duration: Seconds that it is good for after each renewal, whatever the reader's own settings are; 0 where it
-            does not say.
+            does not say, or says what cannot be.
         transitions: How often it has changed hands.
         version: Changes with each renewal.
     """
@@ -61,7 +61,7 @@ def held(
         now: For people who look at it.
     """
     content = _begun(key) if lease is None else lease.thaw()
-    spec = content["spec"] = dict(content.get("spec") or {})
+    spec = content["spec"] = _spec(content)
     if spec.get("holderIdentity") != identity:
         spec["acquireTime"] = _micro_time(now)
         spec["leaseTransitions"] = 0 if lease is None else _number(spec.get("leaseTransitions")) + 1
@@ -76,7 +76,7 @@ def held(
 def released(lease: Object, *, now: datetime) -> dict[str, Any]:
     """The Lease to write in order to leave it to the next; whatever else is in it stays."""
     content = lease.thaw()
-    spec = content["spec"] = dict(content.get("spec") or {})
+    spec = content["spec"] = _spec(content)
     spec.pop("holderIdentity", None)
     spec |= {"leaseDurationSeconds": 1, "renewTime": _micro_time(now)}
     return content
@@ -116,4 +116,10 @@ def _micro_time(moment: datetime) -> str:
 
 
 def _number(value: object) -> int:
-    return value if isinstance(value, int) else 0
+    """A count; 0 for what is none, which a real server would not have stored."""
+    return value if type(value) is int and 0 <= value < 2**31 else 0
+
+
+def _spec(content: Mapping[str, Any]) -> dict[str, Any]:
+    spec = content.get("spec")
+    return dict(spec) if isinstance(spec, Mapping) else {}

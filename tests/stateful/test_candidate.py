@@ -44,6 +44,7 @@ class CandidateMachine(RuleBasedStateMachine):
         self.late: list[Sent] = []
         self.has_been_late = False
         self.seen = [("", 0.0), ("", 0.0)]  # which version each has seen last, and since when
+        self.has_held = [False, False]
         self.attempt(0, "heard", 0.0)
         self.attempt(1, "heard", 0.0)
 
@@ -71,26 +72,22 @@ class CandidateMachine(RuleBasedStateMachine):
             assert not candidate.leads(self.now(who))
             candidate = self.candidates[who] = Candidate(f"c{who}", duration=DURATION, deadline=DEADLINE)
             self.seen[who] = ("", 0.0)
+            self.has_held[who] = False
         if not candidate.leads(self.now(who)):
             candidate.doubt()
         action = candidate.next(self.now(who).monotonic)
         if isinstance(action, Look):
-            candidate.saw(self.stored, self.now(who))
-            version = "" if self.stored is None else self.stored.version
-            if self.seen[who][0] != version:
-                self.seen[who] = (version, self.now(who).monotonic)
+            self.look(who)
             action = candidate.next(self.now(who).monotonic)
         if action == Wait(math.inf):
             return
         if isinstance(action, Wait):
             assert 0 < action.seconds < DURATION + 0.001
             assert candidate.record is not None
-            assert candidate.record.holder not in {"", candidate.identity}, (
-                "only another holder is waited for"
-            )
+            assert candidate.record.holder not in self.own_names(who), "nobody waits for himself"
             return
         assert isinstance(action, Write)
-        if candidate.record is not None and candidate.record.holder not in {"", candidate.identity}:
+        if candidate.record is not None and candidate.record.holder not in self.own_names(who):
             assert self.now(who).monotonic - self.seen[who][1] > DURATION - 0.001, "it takes what may be held"
         sent = self.sent(who, LeaseRecord(candidate.identity, DURATION, 0, ""))
         candidate.wants()
@@ -99,8 +96,11 @@ class CandidateMachine(RuleBasedStateMachine):
         match fate:
             case "heard" | "unheard":
                 stored = self.arrive(sent)
-                if fate == "heard" and stored is not None:
+                if stored is None and fate == "heard":
+                    candidate.refused()
+                elif stored is not None and fate == "heard":
                     candidate.wrote(stored, sent.sent)
+                    self.has_held[who] = True
             case "late":
                 self.late.append(sent)
                 self.has_been_late = True
@@ -113,7 +113,7 @@ class CandidateMachine(RuleBasedStateMachine):
         candidate = self.candidates[who]
         action = candidate.next_release()
         if isinstance(action, Look):
-            candidate.saw(self.stored, self.now(who))
+            self.look(who)
             action = candidate.next_release()
         if action is None:
             assert not candidate.leads(self.now(who))
@@ -127,8 +127,15 @@ class CandidateMachine(RuleBasedStateMachine):
         assert sent.over != self.stored.version or self.stored.holder == candidate.identity
         if fate == "heard" and self.arrive(sent) is not None:
             candidate.let_go()
+            self.has_held[who] = False
             assert not candidate.leads(self.now(who))
             assert candidate.next_release() is None
+
+    def look(self, who: int) -> None:
+        self.candidates[who].saw(self.stored, self.now(who))
+        version = "" if self.stored is None else self.stored.version
+        if self.seen[who][0] != version:
+            self.seen[who] = (version, self.now(who).monotonic)
 
     @precondition(lambda self: self.late)
     @rule()
@@ -148,6 +155,10 @@ class CandidateMachine(RuleBasedStateMachine):
         self.versions += 1
         self.stored = replace(sent.record, version=str(self.versions))
         return self.stored
+
+    def own_names(self, who: int) -> set[str]:
+        """Under which holders the lease is free to this candidate: its own name may be a namesake's until it has held it."""
+        return {"", self.candidates[who].identity} if self.has_held[who] else {""}
 
     def leads(self, who: int) -> bool:
         return self.candidates[who].leads(self.now(who))

@@ -1,7 +1,7 @@
 import math
 from datetime import UTC, datetime, timedelta
 
-from kinformer.controller._candidate import Candidate, Look, Wait, Write
+from kinformer.controller._candidate import Candidate, Look, Release, Wait, Write
 from kinformer.controller._lease import LeaseRecord
 from kinformer.controller._moment import Moment
 
@@ -65,11 +65,36 @@ def test_a_lease_that_is_nobodys_may_be_taken_at_once() -> None:
     assert mine.next(100) == Write()
 
 
-def test_a_lease_in_our_own_name_may_be_renewed_at_once() -> None:
+def test_a_lease_in_our_own_name_is_another_ones_until_we_have_held_it() -> None:
     mine = candidate()
     mine.saw(record(holder="me"), at(100))
-    assert not mine.leads(at(100)), "what was read proves nothing about when it was written"
-    assert mine.next(100) == Write()
+    assert mine.next(100) == Wait(15)
+    mine.saw(None, at(105))
+    assert mine.next(105) == Wait(15)
+    mine.saw(record(holder="me"), at(110))
+    assert mine.next(125) == Write()
+    assert not mine.leads(at(125)), "what was read proves nothing about when it was written"
+
+
+def test_a_lease_in_our_own_name_that_we_hold_is_renewed_at_once() -> None:
+    mine = leader()
+    mine.wants()
+    mine.saw(record(holder="me", version="2"), at(102))
+    assert mine.next(102) == Write()
+
+
+def test_what_the_server_has_refused_is_not_ours_to_release() -> None:
+    mine = candidate()
+    mine.saw(None, at(100))
+    mine.wants()
+    mine.refused()
+    mine.saw(record(holder="me"), at(100))
+    assert mine.next_release() is None
+    mine = leader()
+    mine.wants()
+    mine.refused()
+    mine.saw(record(holder="me"), at(101))
+    assert mine.next_release() == Release()
 
 
 def test_a_lease_that_is_deleted_under_its_leader_is_left_to_him_for_a_while() -> None:

@@ -215,6 +215,21 @@ async def test_a_lease_that_is_deleted_is_made_again_by_its_leader_and_not_by_th
         await cluster.clock.advance(5)
 
 
+async def test_of_two_that_have_one_name_one_leads() -> None:
+    async with Cluster() as cluster, anyio.create_task_group() as tasks:
+        twins = [Replica(cluster, "a"), Replica(cluster, "a")]
+        for each in twins:
+            tasks.start_soon(each.run)
+        await cluster.clock.advance(60)
+        leader, other = sorted(twins, key=Replica.works, reverse=True)
+        assert (leader.works(), other.works()) == (True, False)
+        leader.done.set()
+        await cluster.clock.advance(5)
+        assert (leader.works(), other.works()) == (False, True)
+        assert (leader.error, other.error) == (None, None)
+        other.done.set()
+
+
 async def test_a_machine_that_was_suspended_leads_no_more() -> None:
     async with Cluster() as cluster, anyio.create_task_group() as tasks:
         clock = SuspendedClock(cluster.clock)

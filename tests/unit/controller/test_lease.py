@@ -42,7 +42,8 @@ def test_a_renewal_keeps_when_it_was_acquired_and_all_that_is_not_ours() -> None
 
 
 @pytest.mark.parametrize(
-    ("spec", "transitions"), [({"holderIdentity": "b", "leaseTransitions": 3}, 4), ({}, 1), (None, 1)]
+    ("spec", "transitions"),
+    [({"holderIdentity": "b", "leaseTransitions": 3}, 4), ({}, 1), (None, 1), ("nonsense", 1)],
 )
 def test_taking_over_counts_as_a_transition(spec: Any, transitions: int) -> None:
     taken = held(lease(spec), KEY, "a", duration=15, now=NOW)["spec"]
@@ -71,6 +72,9 @@ def test_a_released_lease_has_no_holder_and_keeps_the_rest() -> None:
         (None, LeaseRecord("", 0.0, 0, "7")),
         ("nonsense", LeaseRecord("", 0.0, 0, "7")),
         ({"leaseDurationSeconds": "soon"}, LeaseRecord("", 0.0, 0, "7")),
+        ({"leaseDurationSeconds": -1, "leaseTransitions": -1}, LeaseRecord("", 0.0, 0, "7")),
+        ({"leaseDurationSeconds": 10**400, "leaseTransitions": 2**31}, LeaseRecord("", 0.0, 0, "7")),
+        ({"leaseDurationSeconds": True, "leaseTransitions": 1.5}, LeaseRecord("", 0.0, 0, "7")),
     ],
 )
 def test_whatever_a_lease_says_can_be_read(spec: Any, record: LeaseRecord) -> None:
