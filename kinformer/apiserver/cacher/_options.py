@@ -34,8 +34,9 @@ class CacheOptions:
             in a second when the history is as full as it gets, between 10 and 100.
         dispatch_budget: The most seconds that slow watchers are waited for before they are ended; earned by 50 ms in
             each second. Whoever lags gets some turns of the event loop in any case.
-        repeats_bookmarks: Whether a watch gets bookmarks though nothing has happened since it began. kube-apiserver
-            sends none then, which clients cannot tell from a dead connection.
+        repeats_bookmarks: Whether a watch gets bookmarks though nothing has happened since it began, or though it began
+            with a revision of the future. kube-apiserver sends none then, which clients cannot tell from a dead
+            connection, nor from a server that was restored from a backup.
     """
 
     lowest: int = 100

@@ -69,8 +69,9 @@ class CacheWatcher:
         deadline: When it ends, on the clock that whoever offers bookmarks goes by.
         bookmarks: Whether it wants bookmarks.
         ends_with_bookmark: Whether a bookmark is to end the initial events; it needs ``bookmarks``.
-        repeats: Whether a bookmark may say again what ``start`` said already. Upstream's may not, so that nothing at all
-            comes while nothing happens.
+        repeats: Whether a bookmark may say again what ``start`` said already, or less, where ``start`` is a revision of the
+            future: so a client hears that the server lives, and notices one that was restored from a backup. Upstream's
+            may not, and nothing at all comes while nothing happens.
     """
 
     def __init__(
@@ -144,8 +145,12 @@ class CacheWatcher:
         """Queue a bookmark, if it wants it and there is room; whether something was queued."""
         if self._is_closed or not self.bookmarks or self.room <= 0:
             return False
-        says_nothing = self._state is BookmarkState.SENT and not self._repeats
-        if bookmark.version < self._start + says_nothing:
+        is_owed = self._state is not BookmarkState.SENT
+        if (
+            bookmark.version < self._start
+            if is_owed
+            else bookmark.version <= self._start and not self._repeats
+        ):
             return False
         self._queue.append(bookmark)
         if self._state is BookmarkState.WAITING:

@@ -147,7 +147,14 @@ def test_behaviour_23_a_bookmark_says_again_what_is_known_only_where_it_may() ->
     assert again.offer_bookmark(Bookmark(10))
     assert not never.offer_bookmark(Bookmark(10))
     assert never.offer_bookmark(Bookmark(11))
-    assert not again.offer_bookmark(Bookmark(9))
+
+
+def test_a_watch_of_the_future_hears_that_the_server_is_not_as_far() -> None:
+    again, never = begun(bookmarks=True), begun(bookmarks=True, repeats=False)
+    assert again.offer_bookmark(Bookmark(9))
+    assert not never.offer_bookmark(Bookmark(9))
+    owing = watcher(bookmarks=True, ends_with_bookmark=True)
+    assert not owing.offer_bookmark(Bookmark(9))
 
 
 def test_a_bookmark_does_not_press_into_a_full_queue() -> None:
