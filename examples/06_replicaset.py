@@ -47,13 +47,16 @@ def ready_since(pod: Object) -> datetime | None:
     ready = kinformer.get_condition(pod.at("status", default={}), "Ready")
     if ready is None or ready["status"] != "True":
         return None
-    return datetime.fromisoformat(ready["lastTransitionTime"])
+    since = ready.get("lastTransitionTime")  # null where who wrote it did not know
+    return datetime.fromisoformat(since) if since else pod.metadata.creation_timestamp
 
 
 def available_in(pod: Object, owner: Object, now: datetime) -> float:
     """Seconds until a pod will have been ready for long enough; infinite where it is not even ready."""
-    since, patience = ready_since(pod), owner["spec"].get("minReadySeconds", 0)
-    return math.inf if since is None else max(0.0, patience - (now - since).total_seconds())
+    since, patience = ready_since(pod), owner["spec"].get("minReadySeconds") or 0
+    if since is None:
+        return math.inf
+    return min(patience, max(0.0, patience - (now - since).total_seconds()))  # clocks of nodes may be ahead
 
 
 class Claim(NamedTuple):
@@ -94,15 +97,23 @@ def victims(pods: Sequence[Object], count: int, now: datetime) -> list[Object]:
             node != "",  # those without a node go first,
             {"Running": 2, "Unknown": 1}.get(pod.at("status", "phase", default=""), 0),  # then the pending,
             since is not None,  # those that are not ready,
-            int(pod.metadata.annotations.get(DELETION_COST, "0")),  # those that are said to be cheap,
+            deletion_cost(pod),  # those that are said to be cheap,
             -crowd[node],  # those that share their node with most others,
             magnitude(since, now),  # those that became ready lately,
-            -sum(each["restartCount"] for each in pod.at("status", "containerStatuses", default=())),
+            -sum(each.get("restartCount", 0) for each in pod.at("status", "containerStatuses", default=())),
             magnitude(pod.metadata.creation_timestamp, now),  # and the young;
             pod.metadata.uid,  # of those that are about as old, any.
         )
 
     return sorted(pods, key=worth)[:count]
+
+
+def deletion_cost(pod: Object) -> int:
+    """What somebody has said that it costs to lose a pod; what is no number says nothing."""
+    try:
+        return int(pod.metadata.annotations.get(DELETION_COST, "0"))
+    except ValueError:
+        return 0
 
 
 def magnitude(moment: datetime | None, now: datetime) -> int:

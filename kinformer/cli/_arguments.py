@@ -10,7 +10,15 @@ from typing import Any, Final, NoReturn, TypeAlias
 from kinformer.cli._complaint import Complaint
 from kinformer.observe import Address
 
-__all__ = ["ApiserverCommand", "Command", "DemoCommand", "ManifestsCommand", "RunCommand", "parse"]
+__all__ = [
+    "ApiserverCommand",
+    "Command",
+    "DemoCommand",
+    "ManifestsCommand",
+    "RunCommand",
+    "is_label",
+    "parse",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +153,7 @@ def parse(arguments: Sequence[str], *, version: str) -> Command:
             return _run(found)
         case "manifests":
             file, name = _split(found.file)
-            return ManifestsCommand(file, name, found.name or "", found.namespace or "", found.image)
+            return ManifestsCommand(file, name, found.name or "", found.namespace or "", found.image or "")
         case "apiserver":
             path = Path(found.write_kubeconfig) if found.write_kubeconfig else None
             return ApiserverCommand(
@@ -243,7 +251,10 @@ def _parser(version: str) -> _Parser:
         "--namespace", metavar="NAME", type=_namespace, help="where it is to run, instead of default"
     )
     manifests.add_argument(
-        "--image", metavar="IMAGE", default="", help="the container image; by default NAME:latest"
+        "--image",
+        metavar="IMAGE",
+        type=_image,
+        help="the container image; by default NAME:latest",
     )
     apiserver = commands.add_parser(
         "apiserver", help="serve an apiserver on loopback", description=_APISERVER, epilog=_APISERVER_EXAMPLES
@@ -275,6 +286,11 @@ def _parser(version: str) -> _Parser:
     return parser
 
 
+def is_label(text: str) -> bool:
+    """Whether a namespace, or an object that wants a plain name, can be called so (RFC 1123)."""
+    return _LABEL.fullmatch(text) is not None
+
+
 def _port(text: str) -> int:
     if not text.isdecimal() or not text.isascii() or int(text) > 65535:
         raise argparse.ArgumentTypeError(f"{text!r} is no port: give a number from 0 to 65535")
@@ -290,7 +306,7 @@ def _address(text: str) -> str:
 
 
 def _label(text: str) -> str:
-    if not _LABEL.fullmatch(text):
+    if not is_label(text):
         raise argparse.ArgumentTypeError(
             f"{text!r} is no name: it has up to 63 lower-case letters, digits and dashes, and no dash at its ends"
         )
@@ -311,8 +327,16 @@ def _storage(text: str) -> str:
 
 
 def _namespace(text: str) -> str:
-    if not text or not all(letter.isalnum() or letter == "-" for letter in text) or text != text.lower():
+    if not is_label(text):
         raise argparse.ArgumentTypeError(
-            f"{text!r} is no namespace: it has lower-case letters, digits and dashes"
+            f"{text!r} is no namespace: it has up to 63 lower-case letters, digits and dashes, and no dash at its ends"
+        )
+    return text
+
+
+def _image(text: str) -> str:
+    if not text or not text.isprintable() or " " in text:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is no image: give its name without spaces, as in registry.example/website:1"
         )
     return text

@@ -1,15 +1,16 @@
 """``kinformer manifests``: what it takes to run the controllers of a file in a cluster, as YAML."""
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from kinformer.cli._arguments import ManifestsCommand
+from kinformer.cli._arguments import ManifestsCommand, is_label
 from kinformer.cli._complaint import Complaint
 from kinformer.cli._extras import require
 from kinformer.cli._installation import Installation, as_name
 from kinformer.cli._interruption import say
 from kinformer.cli._loading import Runnable, load, managed, select
-from kinformer.controller import Manager
+from kinformer.controller import EVERYWHERE, Manager
 from kinformer.observe import Address
 
 __all__ = ["manifests"]
@@ -29,13 +30,14 @@ def manifests(command: ManifestsCommand) -> int:
     require("cli", "yaml")
     what = select(load(command.file), command.name, command.file)
     installation, remarks = _installation(command, what)
-    say("".join(f"# {remark}\n" for remark in remarks) + _yaml(installation.objects()))
+    say("".join(f"# {' '.join(remark.split())}\n" for remark in remarks) + _yaml(installation.objects()))
     return 0
 
 
 def _installation(command: ManifestsCommand, what: Sequence[Runnable]) -> tuple[Installation, Sequence[str]]:
     manager = managed(what, command.file)
     is_own = isinstance(what[0], Manager)
+    _check(command, manager)
     address = manager.address if is_own else _ADDRESS
     name = command.title or as_name(_title(command, manager))
     image = command.image or f"{name}:latest"
@@ -56,6 +58,21 @@ def _installation(command: ManifestsCommand, what: Sequence[Runnable]) -> tuple[
         ),
         remarks,
     )
+
+
+def _check(command: ManifestsCommand, manager: Manager) -> None:
+    """See that what a cluster would refuse is told here, where the file can be named."""
+    for permission in manager.permissions:
+        place = permission.namespace
+        if place not in {"", EVERYWHERE} and not is_label(place):
+            raise Complaint(
+                f"{command.file} declares {permission.resource} in the namespace {place!r}: its name must have up to 63 "
+                "lower-case letters, digits and dashes, and no dash at its ends"
+            )
+    if manager.grace == math.inf:
+        raise Complaint(
+            f"the Manager in {command.file} has grace=inf, which no pod gets: give it a number of seconds, as in grace=300"
+        )
 
 
 def _options(manager: Manager, address: str) -> Sequence[str]:

@@ -18,6 +18,7 @@ from kinformer.controller import Manager, serve
 from kinformer.errors import ApiError, ConfigError, ForbiddenError, RequestError
 from kinformer.hooks import Hooks
 from kinformer.meta import Object, Resource
+from kinformer.observe import ListenError
 from kinformer.system_clock import SystemClock
 
 __all__ = ["run"]
@@ -32,13 +33,16 @@ def run(command: RunCommand) -> int:
     """Run what the file has, and return 0 once interrupted.
 
     Raises:
-        Complaint: Nothing can be run: the file, the configuration or the server is not as it must be.
+        Complaint: Nothing can be run: the file, the configuration, the address or the server is not as it must be.
         Exception: What a controller failed with.
     """
     what = select(load(command.file), command.name, command.file)
     manager = _manager(what, command)
-    with suppress(KeyboardInterrupt):  # from the moments before and after we listen to signals
-        anyio.run(partial(_run, manager, command))
+    try:
+        with suppress(KeyboardInterrupt):  # from the moments before and after we listen to signals
+            anyio.run(partial(_run, manager, command))
+    except ListenError as error:
+        raise Complaint(error.strerror or str(error)) from error
     return 0
 
 

@@ -243,7 +243,7 @@ class Manager:
             task_status: See above.
 
         Raises:
-            OSError: The address is in use, or cannot be listened on.
+            ListenError: The address is in use, or cannot be listened on.
             LeadershipLostError: The lease could not be renewed; the reconciles that ran were cancelled. Whoever restarts
                 the program makes it stand by again.
             MembershipLostError: Likewise, with sharding.

@@ -97,8 +97,8 @@ class Request:
         if cache is None:
             declared = ", ".join(sorted(map(str, self.caches))) or "nothing"
             raise LookupError(
-                f"there is no cache of {resource}: declare it with .reads({resource.kind!r} resource) on the "
-                f"controller, or read live with request.client; declared: {declared}"
+                f"there is no cache of {resource}: declare it with .reads(resource) on the controller, "
+                f"or read live with request.client; declared: {declared}"
             )
         return cache.lister if model is Object else cache.lister.typed(model)
 

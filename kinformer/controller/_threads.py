@@ -59,9 +59,9 @@ def _check(function: Reconciler | PlainReconciler) -> None:
         return  # written in another language, which does not tell
     try:
         signature.bind(None)
-    except TypeError as error:
+    except TypeError:
         raise TypeError(
-            f"reconciler {name}{signature} must take one argument, the request ({error}): what it is about is read "
+            f"reconciler {name}{signature} must take one argument, the request, and no other: what it is about is read "
             "through it, as in request.lister(RESOURCE).get(request.key)"
         ) from None
 

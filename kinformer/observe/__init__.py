@@ -14,7 +14,7 @@ from kinformer.observe._report import (
     Report,
     Trouble,
 )
-from kinformer.observe._server import Address, HttpServer
+from kinformer.observe._server import Address, HttpServer, ListenError
 from kinformer.observe._tracing import Tracing
 from kinformer.observe._trends import Load
 
@@ -27,6 +27,7 @@ __all__ = [
     "JsonFormatter",
     "KeyReport",
     "LeaseReport",
+    "ListenError",
     "Load",
     "Metrics",
     "Observation",

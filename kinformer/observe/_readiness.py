@@ -5,12 +5,15 @@ from http import HTTPStatus
 from typing import Final
 
 from kinformer.observe._answers import Answer
-from kinformer.observe._report import InformerReport, Report
+from kinformer.observe._report import InformerReport, Report, Trouble
 
 __all__ = ["readiness"]
 
 _PATIENCE: Final = 10.0
 """Seconds for which a cache that was complete may be in trouble: an apiserver that restarts is nobody's failure."""
+
+_SYNCED: Final = "Synced"
+"""The one condition that is good where it is true; the floor that has its name waits and talks, and this module does not."""
 
 
 def readiness(report: Report) -> Answer:
@@ -47,9 +50,15 @@ def _lines(informer: InformerReport) -> Sequence[str]:
         if trouble.is_blocking and (trouble.age >= _PATIENCE or not informer.is_synced)
     ]
     if not blocking:
-        return [f"[+] {name}: {informer.objects} objects"]
+        return [f"[+] {name}: {informer.objects} {'object' if informer.objects == 1 else 'objects'}"]
+    causes = [trouble for trouble in blocking if trouble.condition != _SYNCED]
     return [
-        f"[-] {name}: {trouble.condition} for {trouble.age:.0f} s: "
+        f"[-] {name}: {_state(trouble)} for {trouble.age:.0f} s: "
         + (f"{trouble.meaning} ({trouble.message})" if trouble.message else trouble.meaning)
-        for trouble in blocking
+        for trouble in causes or blocking
     ]
+
+
+def _state(trouble: Trouble) -> str:
+    """What is the matter, in a word: a condition that holds, or ``Synced``, which does not."""
+    return "filling" if trouble.condition == _SYNCED else trouble.condition

@@ -12,7 +12,7 @@ from kinformer.clock import Clock
 from kinformer.observe._answers import FAILURE, Answer, Routes, answer_to, encoded
 from kinformer.observe._questions import Question, Questions
 
-__all__ = ["Address", "HttpServer"]
+__all__ = ["Address", "HttpServer", "ListenError"]
 
 logger = logging.getLogger("kinformer.observe")
 
@@ -72,6 +72,10 @@ class Address(NamedTuple):
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
 
+class ListenError(OSError):
+    """An address is in use, or cannot be listened on. ``errno`` is the system's, ``strerror`` says what to do."""
+
+
 class HttpServer:
     """Answers what is asked for by GET and HEAD at some paths, until closed. HTTP/1.1, without TLS.
 
@@ -107,7 +111,7 @@ class HttpServer:
         """Serve until closed; ``started()`` once it listens. It may run again.
 
         Raises:
-            OSError: The address is in use, or cannot be listened on.
+            ListenError: The address is in use, or cannot be listened on.
         """
         with anyio.CancelScope() as self._scope:
             listeners = await self._listen()
@@ -135,7 +139,7 @@ class HttpServer:
             )
         except OSError as error:
             reason = error.strerror or error
-            raise OSError(
+            raise ListenError(
                 error.errno,
                 f"cannot listen on address={str(self._address)!r}: {reason}; "
                 "choose another host or port, or port 0 for a free one",

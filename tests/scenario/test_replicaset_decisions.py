@@ -163,12 +163,27 @@ def test_too_many_pods_fail_to_be_deleted() -> None:
 
 
 @pytest.mark.parametrize(
-    ("since", "patience", "expected"), [(None, 0, math.inf), (3, 0, 0), (3, 10, 7), (10, 10, 0), (20, 10, 0)]
+    ("since", "patience", "expected"),
+    [(None, 0, math.inf), (3, 0, 0), (3, 10, 7), (10, 10, 0), (20, 10, 0), (-3, 0, 0), (-3, 10, 10)],
 )
 def test_a_pod_is_available_after_it_was_ready_for_so_long(
     since: float | None, patience: int, expected: float
 ) -> None:
     assert EXAMPLE.available_in(a_pod(since=since), owner(minReadySeconds=patience), NOW) == expected
+
+
+def test_a_pod_that_does_not_say_since_when_it_is_ready_is_as_ready_as_it_is_old() -> None:
+    content = a_pod(since=3, age=7).thaw()
+    content["status"]["conditions"][0]["lastTransitionTime"] = None
+    assert EXAMPLE.available_in(Object.from_mapping(content, PODS), owner(minReadySeconds=10), NOW) == 3
+
+
+def test_what_others_write_on_pods_cannot_keep_a_replica_set_from_shrinking() -> None:
+    content = a_pod("odd").thaw()
+    content["metadata"]["annotations"] = {EXAMPLE.DELETION_COST: "cheap"}
+    content["status"]["containerStatuses"] = [{"name": "web"}]
+    odd = Object.from_mapping(content, PODS)
+    assert EXAMPLE.victims([odd, a_pod("cheaper", cost=-1)], 2, NOW)[1] == odd
 
 
 def test_a_pod_is_made_by_the_template_and_belongs_to_its_owner() -> None:

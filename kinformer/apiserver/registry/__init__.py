@@ -34,6 +34,7 @@ from kinformer.apiserver.registry._registry import Registry, version_rank
 from kinformer.apiserver.registry._roles import check_roles, default_roles
 from kinformer.apiserver.registry._served import ALL_VERBS, PrinterColumn, ScalePaths, Served, Traits
 from kinformer.apiserver.registry._shapes import Shape
+from kinformer.apiserver.registry._workloads import check_workloads
 
 __all__ = [
     "ALL_VERBS",
@@ -57,6 +58,7 @@ __all__ = [
     "check_metadata_update",
     "check_roles",
     "check_types",
+    "check_workloads",
     "conflict",
     "default_roles",
     "expired",

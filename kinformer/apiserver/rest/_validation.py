@@ -12,6 +12,7 @@ from kinformer.apiserver.registry import (
     check_metadata,
     check_metadata_update,
     check_roles,
+    check_workloads,
     invalid,
 )
 from kinformer.apiserver.rest._definitions import is_definition
@@ -59,6 +60,7 @@ def _content_problems(served: Served, subresource: str, content: dict[str, Any])
         yield from check_definition(content)
     else:
         yield from check_roles(served, content)
+        yield from check_workloads(served, content)
 
 
 def _immutables(served: Served, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[FieldProblem]:

@@ -59,10 +59,14 @@ def test_a_command_line_becomes_a_command(text: str, command: Command) -> None:
         ("run a.py --embed", "unrecognized arguments: --embed"),
         ("run a.py --embedded --context c", "--embedded brings its own server"),
         ("run a.py --namespace Shop", "'Shop' is no namespace"),
+        ("run a.py --namespace shöp", "'shöp' is no namespace"),
+        ("run a.py --namespace shop-", "'shop-' is no namespace: it has up to 63 lower-case letters"),
+        (f"run a.py --namespace {'a' * 64}", "and no dash at its ends"),
         ("run a.py --address 8080", "address='8080' must be 'host:port'"),
         ("manifests", "the following arguments are required: FILE[:NAME]; see kinformer manifests --help"),
         ("manifests a.py --name Web", "'Web' is no name"),
         ("manifests a.py --name a-", "'a-' is no name"),
+        ("manifests a.py --image=", "'' is no image: give its name without spaces"),
         ("apiserver --port 65536", "'65536' is no port: give a number from 0 to 65535"),
         ("apiserver --port x", "'x' is no port"),
         ("apiserver --storage disk", "'disk' is no storage: give memory, or etcd://HOST:PORT"),
@@ -77,6 +81,12 @@ def test_a_wrong_command_line_is_one_complaint(text: str, complaint: str) -> Non
         parse(text.split(), version="1")
     assert complaint in str(raised.value)
     assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize("image", ["web\nkind: Evil", "web 1", "web\u2028"])
+def test_an_image_cannot_become_yaml_of_its_own(image: str) -> None:
+    with pytest.raises(Complaint, match="is no image"):
+        parse(["manifests", "a.py", "--image", image], version="1")
 
 
 @pytest.mark.parametrize("command", ["run", "manifests", "apiserver"])

@@ -155,6 +155,15 @@ def test_a_manager_with_clients_of_its_own_is_asked_for_no_preflight(
         (f"m = Manager({WEBSITE}, address='127.0.0.1:0')", "leave out the host, as in address=':8080'"),
         (f"m = Manager({WEBSITE}, address='[::1]:9')", "as in address=':9'"),
         (f"m = Manager({WEBSITE}, address=':0')", "a free port that no probe knows"),
+        (
+            f"m = Manager({WEBSITE}, grace=float('inf'))",
+            "has grace=inf, which no pod gets: give it a number of seconds",
+        ),
+        (
+            "c = Controller('c', reconcile).watches(PODS, namespaces=['a: b'])",
+            "pods in the namespace 'a: b': its name",
+        ),
+        (f"m = Manager({WEBSITE}, election=LeaderElection('a', namespace='-'))", "in the namespace '-'"),
     ],
 )
 def test_what_cannot_be_installed_is_one_complaint(tmp_path: Path, text: str, complaint: str) -> None:
@@ -162,6 +171,15 @@ def test_what_cannot_be_installed_is_one_complaint(tmp_path: Path, text: str, co
         manifests(ManifestsCommand(file_of(tmp_path, text)))
     assert complaint in str(raised.value)
     assert "\n" not in str(raised.value)
+
+
+def test_a_file_of_any_name_is_told_of_in_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = file_of(tmp_path, f"c = {WEBSITE}").rename(tmp_path / "web\nkind: Evil.py")
+    objects = printed(capsys, ManifestsCommand(file))
+    assert all(obj["metadata"]["name"] == "website" for obj in objects)
+    assert container_of(objects)["command"][2] == "/app/web\nkind: Evil.py"
 
 
 def test_the_command_ends_with_two_and_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

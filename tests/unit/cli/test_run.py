@@ -1,5 +1,6 @@
 """What ``kinformer run`` finds wrong before it talks to anybody; the rest is in tests/wire/test_cli.py."""
 
+import socket
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -72,3 +73,16 @@ def test_what_cannot_be_run_as_asked_is_a_complaint(
             )
         )
     assert complaint in str(raised.value)
+
+
+def test_an_address_in_use_is_a_complaint(tmp_path: Path) -> None:
+    file = tmp_path / "website.py"
+    file.write_text(HEAD + "c = Controller('c', reconcile).watches(PODS)")
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        address = f"127.0.0.1:{other.getsockname()[1]}"
+        with pytest.raises(
+            Complaint, match=f"cannot listen on address='{address}': .* in use; choose another"
+        ):
+            run(RunCommand(file, embedded=True, address=address))

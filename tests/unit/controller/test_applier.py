@@ -155,7 +155,7 @@ async def test_an_object_that_cannot_be_found_again_is_refused(wanted: Any, text
 
 async def test_a_resource_that_is_not_declared_is_told() -> None:
     request = Request("", ObjectKey("default", "s"), cast("Client", None))
-    with pytest.raises(LookupError, match="there is no cache of nodes"):
+    with pytest.raises(LookupError, match=r"there is no cache of nodes: declare it with \.reads\(resource\)"):
         await Applier("maps").create_or_apply(request, NODES, {"metadata": {"name": "n"}})
 
 

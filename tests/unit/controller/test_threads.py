@@ -61,10 +61,10 @@ async def yielding_later(request: Request) -> AsyncIterator[None]:
 @pytest.mark.parametrize(
     ("wrong", "complaint"),
     [
-        (nothing, r"reconciler nothing\(\).* must take one argument, the request \(too many positional"),
+        (nothing, r"reconciler nothing\(\).* must take one argument, the request, and no other: what"),
         (
             too_much,
-            r"reconciler too_much\(request: .* \(missing a required argument: 'key'\): what it is about",
+            r"reconciler too_much\(request: .* must take one argument, the request, and no other: what it is about",
         ),
         (handler, r"reconciler handler\(\*, spec: .* must take one argument, the request"),
         (Instance().reconcile, r"reconciler Instance.reconcile\(\).* must take one argument"),

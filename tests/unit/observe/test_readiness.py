@@ -8,6 +8,7 @@ from kinformer.observe._readiness import readiness
 from tests.unit.observe.reports import controller, informer
 
 FORBIDDEN = Trouble("Forbidden", "the server refuses to show it", "pods is forbidden", 12.0, is_blocking=True)
+FILLING = Trouble("Synced", "no complete list has arrived", "", 3.0, is_blocking=True)
 
 
 def said(
@@ -22,7 +23,8 @@ def said(
 
 @pytest.mark.parametrize("phase", ["running", "standing by"])
 def test_who_has_all_caches_is_ready_and_need_not_lead(phase: Phase) -> None:
-    assert said(informer(objects=3), phase=phase) == (200, ["[+] pods: 3 objects", "ready"])
+    caches = informer(objects=3), informer("jobs.batch", objects=1)
+    assert said(*caches, phase=phase) == (200, ["[+] pods: 3 objects", "[+] jobs.batch: 1 object", "ready"])
 
 
 @pytest.mark.parametrize("phase", ["starting", "stopping"])
@@ -47,6 +49,21 @@ def test_a_stuck_informer_is_named_with_the_reason() -> None:
         "[-] pods in shop (east): Forbidden for 12 s: the server refuses to show it (pods is forbidden)",
         "not ready",
     ]
+
+
+@pytest.mark.parametrize(
+    ("troubles", "line"),
+    [
+        ((FILLING,), "[-] pods: filling for 3 s: no complete list has arrived"),
+        (
+            (FILLING, FORBIDDEN),
+            "[-] pods: Forbidden for 12 s: the server refuses to show it (pods is forbidden)",
+        ),
+    ],
+    ids=["nothing is known yet", "the cause is known"],
+)
+def test_a_cache_that_fills_is_not_called_synced(troubles: tuple[Trouble, ...], line: str) -> None:
+    assert said(informer(is_synced=False, troubles=troubles)) == (503, [line, "not ready"])
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import threading
 import anyio
 import pytest
 
-from kinformer.observe import Address, HttpServer
+from kinformer.observe import Address, HttpServer, ListenError
 from kinformer.observe._answers import Answer
 from kinformer.testing import FakeClock, settle
 from tests.unit.observe.pipe import Pipe, Refusing
@@ -200,7 +200,7 @@ async def test_an_address_in_use_is_told_with_what_to_do() -> None:
         port = other.getsockname()[1]
         busy = HttpServer(Address("127.0.0.1", port), {}, clock=FakeClock())
         with pytest.raises(
-            OSError, match=f"cannot listen on address='127.0.0.1:{port}': .* in use; choose another"
+            ListenError, match=f"cannot listen on address='127.0.0.1:{port}': .* in use; choose another"
         ):
             await busy.run()
 

@@ -27,7 +27,10 @@ def config(name: str = "a", **more: Any) -> dict[str, Any]:
 
 
 def deployment(replicas: int = 1, **metadata: Any) -> dict[str, Any]:
-    return {"metadata": {"name": "web", **metadata}, "spec": {"replicas": replicas, "selector": {}}}
+    return {
+        "metadata": {"name": "web", **metadata},
+        "spec": {"replicas": replicas, "selector": {"matchLabels": {"app": "web"}}},
+    }
 
 
 async def test_w7_a_new_object_gets_uid_time_and_generation(verbs: Verbs, at: At, clock: FakeClock) -> None:
