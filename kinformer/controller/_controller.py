@@ -84,8 +84,10 @@ class Controller:
         timeout: float = 300.0,
         consistency: Consistency = "overlay",
     ) -> None:
-        if not name:
-            raise ValueError("a controller needs a name, for logs and metrics")
+        if not isinstance(name, str):
+            raise TypeError(f"name={name!r} must be a text, for logs and metrics")
+        if not name or not name.isprintable():
+            raise ValueError(f"name={name!r}: a controller needs a name in one line, for logs and metrics")
         if workers < 1:
             raise ValueError(f"controller {name}: workers={workers} must be at least 1")
         if not timeout > 0:

@@ -121,6 +121,19 @@ class Membership:
         return not self._is_over and (self._began is not None or self._is_free)
 
     @property
+    def waits_for(self) -> list[MemberRecord]:
+        """The Leases that keep a newcomer from joining: they are to be renewed or to expire, or to respect it."""
+        return [
+            seen.record
+            for name, seen in self._others.items()
+            if (
+                name in self._awaited
+                if self._began is not None
+                else not seen.has_moved and name not in self._gone
+            )
+        ]
+
+    @property
     def finishing(self) -> frozenset[int]:
         """The points of the keys that we work on though they are another's."""
         return frozenset(point for point in self._running if not self.is_ours(point))
@@ -154,7 +167,9 @@ class Membership:
         for name, record in found.items():
             known = self._others.get(name)
             if known is None or known.is_absent or known.record.version != record.version:
-                self._others[name] = _Seen(record, now.monotonic, has_moved=known is not None)
+                self._others[name] = _Seen(
+                    _as_known(record, known), now.monotonic, has_moved=known is not None
+                )
         for name, seen in list(self._others.items()):
             if name in found:
                 continue
@@ -202,7 +217,7 @@ class Membership:
             del self._running[point]
 
     def _look_at_ours(self, record: MemberRecord | None) -> None:
-        if self._has_seen_ours and (record is None or not record.member.identity):
+        if self._has_seen_ours and (record is None or record.member != self.member):
             self._is_over = True
         self._finds_others = record is not None and not self._has_seen_ours
         self._has_seen_ours |= record is not None
@@ -225,3 +240,11 @@ class Membership:
 
     def _lasting(self, record: MemberRecord) -> float:
         return record.duration or self._duration
+
+
+def _as_known(record: MemberRecord, known: _Seen | None) -> MemberRecord:
+    """A Lease under the identity that it came with: where somebody else has changed that, its member keeps its place on the ring."""
+    before = None if known is None else known.record.member
+    if before is None or not before.identity or not record.member.identity:
+        return record
+    return replace(record, member=before)

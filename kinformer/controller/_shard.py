@@ -27,6 +27,9 @@ logger = logging.getLogger("kinformer.controller")
 _STEPS: Final = 4
 """Looks and writes in one try: the first write, a look beside whom it stands, and again after a conflict."""
 
+_PATIENCE: Final = 2
+"""Lease durations after which whoever has not joined says for whom it waits; a member that has died takes less than that."""
+
 
 class MemberClient(LeaseClient, Protocol):
     """The part of a ``ResourceClient`` that sharding needs."""
@@ -183,10 +186,13 @@ class Enrolment:
             )
 
     async def _join(self) -> None:
+        began, is_told = self._clock.monotonic(), False
         while True:
             await self._tenure.attempt()
             if self._membership.is_joined and self._membership.left(self._now()) > 0:
                 return
+            if not is_told and self._clock.monotonic() - began > _PATIENCE * self._terms.lease_duration:
+                is_told = self._tell_waits()
             if self._membership.is_over:  # its Lease expires
                 self._begin()
             await self._clock.sleep(self._terms.retry_period)
@@ -273,6 +279,22 @@ class Enrolment:
         except ConflictError:  # a late renewal of ours
             return False
         return True
+
+    def _tell_waits(self) -> bool:
+        """Warn of the Leases that keep us from joining, if there are some."""
+        waits = [
+            f"{record.member.name} of {record.member.identity}, which is good for {record.duration:.0f} s"
+            for record in self._membership.waits_for
+        ]
+        if waits:
+            logger.warning(
+                "%s: %s has not joined yet, since it waits for the Lease %s; "
+                "where that replica is gone, take the holderIdentity out of its Lease",
+                self._terms.name,
+                self._terms.identity,
+                ", and ".join(waits),
+            )
+        return bool(waits)
 
     def _tell(self, members: tuple[str, ...]) -> None:
         name, identity = self._terms.name, self._terms.identity

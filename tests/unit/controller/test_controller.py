@@ -154,6 +154,7 @@ def test_an_incomplete_controller_says_what_is_missing() -> None:
     ("arguments", "text"),
     [
         ({"name": ""}, "needs a name"),
+        ({"name": "a\nb"}, "needs a name in one line"),
         ({"name": "site", "workers": 0}, "workers=0 must be at least 1"),
         ({"name": "site", "timeout": 0.0}, "timeout=0.0 must be more than 0"),
         ({"name": "site", "timeout": math.nan}, "timeout=nan must be more than 0"),

@@ -219,11 +219,43 @@ def test_a_first_write_that_took_long_counts_from_when_it_was_first_sent() -> No
 
 
 def test_who_finds_its_own_lease_ended_is_over() -> None:
-    for found in ([], [record("me", version="9", identity="")]):
+    for found in ([], [record("me", version="9", identity="")], [record("me", version="9", identity="evil")]):
         membership = member()
         membership.saw(found, at(101), at(101))
         assert membership.is_over
         assert membership.left(at(101)) == 0
+
+
+def test_a_member_whose_lease_somebody_renames_keeps_its_place_on_the_ring() -> None:
+    membership = member(record("you", "me", version="1"))
+    before = membership.ring
+    membership.saw([MINE, record("you", "me", version="2", identity="evil")], at(101), at(101))
+    assert membership.ring is before
+    membership.saw([MINE, record(version="3", identity="")], at(102), at(102))
+    assert names(membership) == ["me"]
+    membership.saw([MINE, record(version="4", identity="new")], at(103), at(103))
+    assert membership.ring.members == (ME, Member("you", "new"))
+
+
+def test_it_knows_for_whom_it_waits() -> None:
+    def waits(membership: Membership) -> list[str]:
+        return [each.member.name for each in membership.waits_for]
+
+    membership = newcomer()
+    membership.saw(
+        [record("alive", version="1"), record("dead"), record("left", identity="")], at(100), at(100)
+    )
+    assert waits(membership) == ["alive", "dead"]
+    membership.saw([record("alive", version="2"), record("dead")], at(102), at(102))
+    assert waits(membership) == ["dead"]
+    membership.saw([record("alive", version="3"), record("dead")], at(115), at(115))
+    assert waits(membership) == []
+    membership.wants(at(115))
+    membership.wrote(at(115), at(115))
+    membership.saw([MINE, record("alive", version="4")], at(116), at(116))
+    assert waits(membership) == ["alive"]
+    membership.saw([MINE, record("alive", "me", version="5")], at(118), at(118))
+    assert waits(membership) == []
 
 
 def test_who_has_never_found_its_own_lease_writes_it_again() -> None:

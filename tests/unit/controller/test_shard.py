@@ -235,6 +235,51 @@ async def test_who_could_not_join_for_too_long_comes_as_somebody_new() -> None:
         b.done.set()
 
 
+async def test_who_waits_for_a_lease_that_never_expires_says_so_with_what_to_do(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level("WARNING", "kinformer")
+    metadata = {"name": "maps-ghost-1", "namespace": "default", "labels": {"kinformer.dev/sharding": "maps"}}
+    ghost = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": metadata}
+    async with Cluster() as cluster, anyio.create_task_group() as tasks:
+        spec = {"holderIdentity": "ghost", "leaseDurationSeconds": 2147483647}
+        await cluster.create({**ghost, "spec": spec})
+        a = Replica(cluster, "a")
+        tasks.start_soon(a.run)
+        await cluster.clock.advance(30)
+        assert caplog.messages == []
+        await cluster.clock.advance(60)
+        (message,) = caplog.messages
+        assert message == (
+            "maps: a has not joined yet, since it waits for the Lease maps-ghost-1 of ghost, which is good for "
+            "2147483647 s; where that replica is gone, take the holderIdentity out of its Lease"
+        )
+        assert not a.works()
+        await cluster.client.resource(LEASES).patch(
+            "default/maps-ghost-1", {"spec": {"holderIdentity": None}}
+        )
+        await cluster.clock.advance(6)
+        assert a.works()
+        a.done.set()
+
+
+async def test_a_member_whose_lease_somebody_renames_starts_over_and_no_key_has_two_owners() -> None:
+    async with Cluster() as cluster, anyio.create_task_group() as tasks:
+        a, b = Replica(cluster, "a"), Replica(cluster, "b")
+        tasks.start_soon(a.run)
+        await settle()
+        tasks.start_soon(b.run)
+        await cluster.clock.advance(30)
+        (of_b,) = [each for each in await leases(cluster) if each["spec"]["holderIdentity"] == "b"]
+        await cluster.client.resource(LEASES).patch(of_b.key, {"spec": {"holderIdentity": "evil"}})
+        for _ in range(40):
+            await cluster.clock.advance(0.5)
+            assert not a.keys & b.keys
+        assert "b is no member of maps any more" in str(b.error)
+        assert a.keys == set(KEYS)
+        a.done.set()
+
+
 async def test_a_listener_hears_of_each_change() -> None:
     heard: list[tuple[str, ...]] = []
     async with Cluster() as cluster, Sharding("maps", identity="a").join(cluster.client) as shard:
