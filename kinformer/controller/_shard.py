@@ -300,6 +300,13 @@ class Enrolment:
         name, identity = self._terms.name, self._terms.identity
         if members:
             logger.info("%s: %s shares the keys as one of %s", name, identity, ", ".join(members))
+            if members.count(identity) > 1:
+                logger.warning(
+                    "%s: %d replicas are called %s, and only one of them gets keys: give each its own Sharding(identity=...)",
+                    name,
+                    members.count(identity),
+                    identity,
+                )
         else:
             logger.info("%s: %s is no member any more", name, identity)
         self._hooks.members_changed(MembersChanged(name, identity, members))

@@ -293,6 +293,21 @@ async def test_a_listener_hears_of_each_change() -> None:
     assert heard == [("a", "b"), ("a",)]
 
 
+async def test_two_with_one_name_are_warned_that_only_one_gets_keys(caplog: pytest.LogCaptureFixture) -> None:
+    async with Cluster() as cluster, anyio.create_task_group() as tasks:
+        replicas = Replica(cluster, "a"), Replica(cluster, "a")
+        for replica in replicas:
+            tasks.start_soon(replica.run)
+        await cluster.clock.advance(10)
+        assert sorted(len(replica.keys) for replica in replicas) == [0, len(KEYS)]
+        for replica in replicas:
+            replica.done.set()
+    warnings = {record.message for record in caplog.records if record.levelname == "WARNING"}
+    assert warnings == {
+        "maps: 2 replicas are called a, and only one of them gets keys: give each its own Sharding(identity=...)"
+    }
+
+
 async def test_an_error_of_the_work_comes_as_itself_and_the_lease_is_released() -> None:
     async with Cluster() as cluster:
         with pytest.raises(ZeroDivisionError):
