@@ -16,4 +16,5 @@ def require(extra: str, *modules: str) -> None:
     missing = [module for module in modules if find_spec(module) is None]
     if missing:
         what = ", ".join(missing)
-        raise Complaint(f"this needs {what}, which is not installed: pip install 'kinformer[{extra}]'")
+        verb = "is" if len(missing) == 1 else "are"
+        raise Complaint(f"this needs {what}, which {verb} not installed: pip install 'kinformer[{extra}]'")

@@ -47,6 +47,9 @@ class Cluster:
         clock: ``SystemClock()`` for real time; a new ``FakeClock`` by default.
         random: What uids and jitter are drawn from; the same numbers each time by default.
         hooks: Hear of what the client and the controllers do.
+
+    Raises:
+        ImportError: The extra ``test`` is not installed; when it is entered.
     """
 
     def __init__(
@@ -104,7 +107,12 @@ class Cluster:
 
     async def __aenter__(self) -> Self:
         # Starlette and all comes with it: not for everybody who imports kinformer.testing, pytest among them.
-        from kinformer.apiserver import ApiServer
+        try:
+            from kinformer.apiserver import ApiServer
+        except ModuleNotFoundError as error:
+            raise ImportError(
+                f"a Cluster needs {error.name}, which is not installed: pip install 'kinformer[test]'"
+            ) from error
 
         if self._server is not None:
             raise RuntimeError("this cluster was entered before: make a new one")

@@ -16,3 +16,8 @@ def test_what_is_missing_is_named_with_the_extra_that_brings_it() -> None:
     assert str(raised.value) == (
         "this needs richer_than_rich, which is not installed: pip install 'kinformer[cli]'"
     )
+
+
+def test_several_are_missing_in_the_plural() -> None:
+    with pytest.raises(Complaint, match="needs poor, poorer, which are not installed"):
+        require("cli", "poor", "poorer")

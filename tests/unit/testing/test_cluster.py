@@ -1,6 +1,7 @@
 """Cluster: everything in one event loop, on a clock that moves only while somebody waits for it."""
 
 import asyncio
+import sys
 from typing import Any
 
 import anyio
@@ -57,6 +58,12 @@ async def test_objects_are_there_from_the_start_with_their_status() -> None:
         found = await cluster.client.resource(WEBSITES).get("default/hello")
         assert (found["spec"], found["status"]) == ({"html": "hi"}, {"url": "u"})
         assert (await cluster.client.resource(PODS).get("default/web"))["status"]["phase"] == "Running"
+
+
+async def test_what_is_not_installed_is_named_with_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "kinformer.apiserver", None)
+    with pytest.raises(ImportError, match=r"needs kinformer.apiserver, .*: pip install 'kinformer\[test\]'"):
+        await Cluster().__aenter__()
 
 
 async def test_objects_of_a_cache_and_objects_without_a_namespace_are_taken_too() -> None:
