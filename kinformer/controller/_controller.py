@@ -88,6 +88,8 @@ class Controller:
             raise TypeError(f"name={name!r} must be a text, for logs and metrics")
         if not name or not name.isprintable():
             raise ValueError(f"name={name!r}: a controller needs a name in one line, for logs and metrics")
+        if not isinstance(workers, int):
+            raise TypeError(f"controller {name}: workers={workers!r} must be a whole number")
         if workers < 1:
             raise ValueError(f"controller {name}: workers={workers} must be at least 1")
         if not timeout > 0:

@@ -1,5 +1,6 @@
 """LeaderElection: several replicas, of which one works."""
 
+import re
 import secrets
 import socket
 from contextlib import AbstractAsyncContextManager
@@ -9,12 +10,16 @@ from typing import Final
 from kinformer.client import Client
 from kinformer.clock import Clock
 from kinformer.controller._leadership import Campaign, Leadership
-from kinformer.controller._lease import LEASES, checked_times
+from kinformer.controller._lease import LEASES, checked_place, checked_times
 from kinformer.controller._permissions import Permission
 from kinformer.hooks import Hooks, guarded
 from kinformer.meta import ObjectKey
 
 __all__ = ["LeaderElection"]
+
+_NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
+_LONGEST: Final = 253
+"""Letters of an object's name."""
 
 
 class LeaderElection:
@@ -41,7 +46,8 @@ class LeaderElection:
             lease is still theirs, and fail otherwise. It counts where a machine or an event loop stood still.
 
     Raises:
-        ValueError: A duration is out of order, or the name is empty.
+        TypeError: A name is no text, or a duration no number.
+        ValueError: A duration is out of order, or nothing can be called by such a name.
     """
 
     def __init__(
@@ -55,11 +61,19 @@ class LeaderElection:
         retry_period: float = 2.0,
         is_fenced: bool = True,
     ) -> None:
-        if not name:
-            raise ValueError("an election needs a name: that of the Lease that all replicas share")
+        for what, text in (("name", name), ("identity", identity)):
+            if not isinstance(text, str):
+                raise TypeError(f"{what}={text!r} must be a text")
+        if len(name) > _LONGEST or not _NAME.fullmatch(name):
+            raise ValueError(
+                f"name={name!r}: an election needs a name, that of the Lease that all replicas share: small letters, digits, "
+                f"dashes and dots, at most {_LONGEST}"
+            )
+        if not identity.isprintable():
+            raise ValueError(f"identity={identity!r} must be a text in one line")
         checked_times(lease_duration, renew_deadline, retry_period)
         self.name: Final = name
-        self.namespace: Final = namespace
+        self.namespace: Final = checked_place(namespace)
         self.identity: Final = identity or f"{socket.gethostname()}_{secrets.token_hex(8)}"
         self.lease_duration: Final = int(lease_duration)
         self.renew_deadline: Final = float(renew_deadline)

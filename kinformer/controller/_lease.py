@@ -1,5 +1,6 @@
 """A Lease as a candidate reads and writes it: ``LeaseRecord``. Pure."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -7,10 +8,16 @@ from typing import Any, Final, Self
 
 from kinformer.meta import Object, ObjectKey, Resource
 
-__all__ = ["LEASES", "LeaseRecord", "checked_times", "held", "released"]
+__all__ = ["LEASES", "LeaseRecord", "checked_place", "checked_times", "held", "released"]
 
 LEASES: Final = Resource.builtin("Lease")
 """``leases`` of ``coordination.k8s.io/v1``."""
+
+_LONGEST: Final = 2**31
+"""``leaseDurationSeconds`` is an int32."""
+
+_LETTERS: Final = 63
+_LABEL: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 
 _SPREAD: Final = 1.2
 """The longest pause between two tries is this much longer than the retry period, so the deadline must be longer still."""
@@ -86,8 +93,15 @@ def checked_times(lease_duration: float, renew_deadline: float, retry_period: fl
     """Refuse settings with which whoever holds a Lease might lose it by being well.
 
     Raises:
+        TypeError: One is no number.
         ValueError: One is out of order.
     """
+    times = {"lease_duration": lease_duration, "renew_deadline": renew_deadline, "retry_period": retry_period}
+    for name, value in times.items():
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise TypeError(f"{name}={value!r} must be a number of seconds")
+        if not value < _LONGEST:
+            raise ValueError(f"{name}={value} must be less than {_LONGEST}, the most that a Lease can say")
     if lease_duration < 1 or lease_duration != int(lease_duration):
         raise ValueError(
             f"lease_duration={lease_duration} must be whole seconds, as a Lease has them, and at least 1"
@@ -106,6 +120,22 @@ def checked_times(lease_duration: float, renew_deadline: float, retry_period: fl
         )
 
 
+def checked_place(namespace: str) -> str:
+    """A namespace for Leases, or ``""`` for that of the pod.
+
+    Raises:
+        TypeError: It is no text.
+        ValueError: No namespace can be called so.
+    """
+    if not isinstance(namespace, str):
+        raise TypeError(f"namespace={namespace!r} must be a text")
+    if namespace and (len(namespace) > _LETTERS or not _LABEL.fullmatch(namespace)):
+        raise ValueError(
+            f"namespace={namespace!r} must be small letters, digits and dashes, at most {_LETTERS}"
+        )
+    return namespace
+
+
 def _begun(key: ObjectKey) -> dict[str, Any]:
     metadata = {"name": key.name, "namespace": key.namespace}
     return {"apiVersion": LEASES.api_version, "kind": LEASES.kind, "metadata": metadata}
@@ -117,7 +147,7 @@ def _micro_time(moment: datetime) -> str:
 
 def _number(value: object) -> int:
     """A count; 0 for what is none, which a real server would not have stored."""
-    return value if type(value) is int and 0 <= value < 2**31 else 0
+    return value if type(value) is int and 0 <= value < _LONGEST else 0
 
 
 def _spec(content: Mapping[str, Any]) -> dict[str, Any]:

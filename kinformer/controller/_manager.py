@@ -106,6 +106,10 @@ class Manager:
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
             raise ValueError(f"controller names must differ, for logs and metrics; twice: {', '.join(twice)}")
+        if not isinstance(election, LeaderElection | None):
+            raise TypeError(f"election={election!r} must be a LeaderElection")
+        if not isinstance(sharding, Sharding | None):
+            raise TypeError(f"sharding={sharding!r} must be a Sharding")
         if election is not None and sharding is not None:
             raise ValueError("with an election one replica works, with sharding all do: give one of them")
         if not grace >= 0:

@@ -40,7 +40,16 @@ def any_of(*predicates: Predicate) -> Predicate:
     """A predicate that passes what one of these passes; several in ``when=`` must all pass.
 
     ``when=any_of(generation_changed, labels_changed)``
+
+    Raises:
+        TypeError: One cannot be called.
+        ValueError: There is none, so that nothing would pass.
     """
+    if not predicates:
+        raise ValueError("any_of() needs at least one predicate: without any, nothing would pass")
+    for predicate in predicates:
+        if not callable(predicate):
+            raise TypeError(f"any_of() takes functions, not {predicate!r}")
 
     def passes(notification: Notification[Object]) -> bool:
         return any(predicate(notification) for predicate in predicates)

@@ -8,7 +8,7 @@ from typing import Final
 
 from kinformer.client import Client
 from kinformer.clock import Clock
-from kinformer.controller._lease import LEASES, checked_times
+from kinformer.controller._lease import LEASES, checked_place, checked_times
 from kinformer.controller._permissions import Permission
 from kinformer.controller._shard import Enrolment, Shard
 from kinformer.hooks import Hooks, guarded
@@ -48,6 +48,7 @@ class Sharding:
             Lease is still good, and fail otherwise. It counts where a machine or an event loop stood still.
 
     Raises:
+        TypeError: A name is no text, or a duration no number.
         ValueError: A duration is out of order, or a name cannot be part of a Lease's.
     """
 
@@ -64,7 +65,7 @@ class Sharding:
     ) -> None:
         checked_times(lease_duration, renew_deadline, retry_period)
         self.name: Final = _checked("name", name)
-        self.namespace: Final = namespace
+        self.namespace: Final = checked_place(namespace)
         self.identity: Final = _checked("identity", identity or _host())
         self.lease_duration: Final = int(lease_duration)
         self.renew_deadline: Final = float(renew_deadline)
@@ -114,6 +115,8 @@ class Sharding:
 
 
 def _checked(what: str, name: str) -> str:
+    if not isinstance(name, str):
+        raise TypeError(f"{what}={name!r} must be a text")
     if len(name) > _LONGEST or not _NAME.fullmatch(name):
         raise ValueError(
             f"{what}={name!r} must be small letters, digits and dashes, at most {_LONGEST}: a Lease is called by it"

@@ -163,7 +163,10 @@ def test_a_manager_with_clients_of_its_own_is_asked_for_no_preflight(
             "c = Controller('c', reconcile).watches(PODS, namespaces=['a: b'])",
             "pods in the namespace 'a: b': its name",
         ),
-        (f"m = Manager({WEBSITE}, election=LeaderElection('a', namespace='-'))", "in the namespace '-'"),
+        (
+            f"m = Manager({WEBSITE}, election=LeaderElection('a', namespace='-'))",
+            "ValueError: namespace='-' must be small letters",
+        ),
     ],
 )
 def test_what_cannot_be_installed_is_one_complaint(tmp_path: Path, text: str, complaint: str) -> None:

@@ -337,6 +337,10 @@ def test_the_parts_of_a_manager_are_checked_at_once() -> None:
         Manager(diary.controller, Diary().controller)
     with pytest.raises(ValueError, match="controller empty has no reconciler"):
         Manager(Controller("empty"))
+    with pytest.raises(TypeError, match="election='e' must be a LeaderElection"):
+        Manager(diary.controller, election="e")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="sharding='s' must be a Sharding"):
+        Manager(diary.controller, sharding="s")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="grace=-1 must be zero or more"):
         Manager(diary.controller, grace=-1)
     with pytest.raises(ValueError, match="loop_limit=0 must be more than 0"):

@@ -8,7 +8,7 @@ from kinformer.informer import Added, Deleted, Notification, Updated
 from kinformer.meta import Object, Resource
 
 CONFIG_MAPS = Resource.builtin("ConfigMap")
-PREDICATES = [generation_changed, labels_changed, annotations_changed, any_of(labels_changed), any_of()]
+PREDICATES = [generation_changed, labels_changed, annotations_changed, any_of(labels_changed)]
 
 
 def obj(**metadata: Any) -> Object:
@@ -66,7 +66,7 @@ def test_labels_and_annotations_are_looked_at_by_value(predicate: Predicate, fie
     assert not predicate(Updated(old, obj(resourceVersion="2", generation=2, **{field: {"a": "b"}})))
 
 
-@pytest.mark.parametrize("predicate", PREDICATES[:4])
+@pytest.mark.parametrize("predicate", PREDICATES)
 @pytest.mark.parametrize("notification", [added(obj()), deleted(obj()), Updated(obj(), obj())])
 def test_additions_deletions_and_resyncs_pass_them_all(
     predicate: Predicate, notification: Notification[Object]
@@ -78,4 +78,10 @@ def test_any_of_passes_what_one_of_them_passes() -> None:
     told = Updated(obj(resourceVersion="1", generation=1), obj(resourceVersion="2", generation=2))
     assert any_of(labels_changed, generation_changed)(told)
     assert not any_of(labels_changed, annotations_changed)(told)
-    assert not any_of()(told)
+
+
+def test_any_of_nothing_would_drop_everything_and_is_refused() -> None:
+    with pytest.raises(ValueError, match="needs at least one predicate"):
+        any_of()
+    with pytest.raises(TypeError, match="takes functions, not 5"):
+        any_of(labels_changed, 5)  # type: ignore[arg-type]  # a user's mistake
