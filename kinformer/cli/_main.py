@@ -1,6 +1,5 @@
 """main: from arguments to an exit code."""
 
-import logging
 import os
 import sys
 from collections.abc import Sequence
@@ -16,6 +15,7 @@ from kinformer.cli._arguments import (
     parse,
 )
 from kinformer.cli._complaint import Complaint
+from kinformer.cli._logging import show_log
 
 __all__ = ["main"]
 
@@ -72,7 +72,6 @@ def _perform(command: Command) -> int:
         case RunCommand():
             from kinformer.cli._run import run
 
-            _log(verbose=command.verbose)
             return run(command)
         case ManifestsCommand():
             from kinformer.cli._manifests import manifests
@@ -81,11 +80,5 @@ def _perform(command: Command) -> int:
         case ApiserverCommand():
             from kinformer.cli._apiserver import serve
 
-            _log(verbose=command.verbose)
+            show_log(verbose=command.verbose)
             return serve(command)
-
-
-def _log(*, verbose: bool) -> None:
-    """Show our own log from INFO on, and of others what is worth a warning."""
-    logging.basicConfig(format="%(asctime)s %(levelname)-7s %(name)s: %(message)s", level=logging.WARNING)
-    logging.getLogger("kinformer").setLevel(logging.DEBUG if verbose else logging.INFO)

@@ -12,6 +12,7 @@ from kinformer.cli._complaint import Complaint
 from kinformer.cli._embedded import embedded
 from kinformer.cli._interruption import interruptible, say
 from kinformer.cli._loading import Runnable, load, managed, select
+from kinformer.cli._logging import show_log
 from kinformer.cli._preflight import show
 from kinformer.client import Client, Kubeconfig, ResourceClient
 from kinformer.controller import Manager, serve
@@ -37,6 +38,7 @@ def run(command: RunCommand) -> int:
         Exception: What a controller failed with.
     """
     what = select(load(command.file), command.name, command.file)
+    show_log(verbose=command.verbose)  # after the file, which may have configured the log itself
     manager = _manager(what, command)
     try:
         with suppress(KeyboardInterrupt):  # from the moments before and after we listen to signals
