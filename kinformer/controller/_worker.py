@@ -294,7 +294,7 @@ class Workers:
             if answer is None or isinstance(answer, RequeueAfter):
                 return answer
             return TypeError(  # type: ignore[unreachable]  # users need not check types
-                f"the reconcile of {request.key} returned a {type(answer).__name__}: "
+                f"the reconcile of {request.key} returned a value of type {type(answer).__name__}: "
                 "return None or RequeueAfter(seconds)"
             )
         return _caused(

@@ -117,7 +117,7 @@ async def test_any_other_answer_is_an_error_that_says_what_is_allowed(answer: An
     error = bench.hooks.finished[0].error
     assert isinstance(error, TypeError)
     assert str(error) == (
-        f"the reconcile of default/a returned a {type(answer).__name__}: return None or RequeueAfter(seconds)"
+        f"the reconcile of default/a returned a value of type {type(answer).__name__}: return None or RequeueAfter(seconds)"
     )
 
 
