@@ -48,7 +48,7 @@ async def test_probes_are_answered_while_the_manager_runs_and_no_longer() -> Non
         with pytest.raises(httpx.ConnectError):
             await browser.get(f"{url}/healthz")
     assert (health.status_code, health.text) == (200, "ok\n")
-    assert (ready.status_code, ready.text) == (200, "[+] configmaps: 1 objects\nready\n")
+    assert (ready.status_code, ready.text) == (200, "[+] configmaps: 1 object\nready\n")
     assert manager.url == ""
 
 
