@@ -51,7 +51,7 @@ def test_kinformer_run_finds_the_controller_of_an_example(name: str, pytester: p
         ("03_website_controller.py", 150),
         ("04_owned_objects.py", 150),
         ("05_leader_election.py", 110),
-        ("06_replicaset.py", 325),
+        ("06_replicaset.py", 340),
         ("07_testing_an_operator.py", 210),
         ("08_sharded_controller.py", 125),
     ],
