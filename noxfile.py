@@ -20,15 +20,8 @@ nox.options.default_venv_backend = "venv"
 
 TOOLS = ("import-linter", "mypy", "ruff", "types-PyYAML")
 TESTS = (
-    *(
-        "hypothesis",
-        "opentelemetry-sdk",
-        "pytest",
-        "pytest-asyncio",
-        "pytest-timeout",
-        "pytest-xdist",
-        "zstandard",
-    ),
+    *("hypothesis", "pytest", "pytest-asyncio", "pytest-timeout", "pytest-xdist"),
+    *("opentelemetry-sdk", "zstandard"),  # what the extras "tracing" and "fast" are used with
     *("jsonpath-ng", "pydantic", "python-jsonpath"),  # what people read objects with
 )
 DOCS = ("mkdocs-material", "mkdocstrings[python]")
