@@ -112,6 +112,8 @@ class Manager:
             raise TypeError(f"sharding={sharding!r} must be a Sharding")
         if election is not None and sharding is not None:
             raise ValueError("with an election one replica works, with sharding all do: give one of them")
+        if not isinstance(grace, int | float):
+            raise TypeError(f"grace={grace!r} must be a number of seconds")
         if not grace >= 0:
             raise ValueError(f"grace={grace} must be zero or more")
         if not loop_limit > 0:

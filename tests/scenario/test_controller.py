@@ -192,7 +192,7 @@ async def test_cancelled_anywhere_it_leaves_nothing_and_the_next_run_converges(s
             cluster.server.cacher(resource)  # it outlives whoever made it begin
         await settle()
         before = asyncio.all_tasks()
-        for turns in range(start, 120, 4):
+        for turns in range(start, 120, 8):
             name = f"s{turns}"
             await cluster.client.resource(WEBSITES).create(website(name))
             async with anyio.create_task_group() as tasks:
@@ -204,5 +204,5 @@ async def test_cancelled_anywhere_it_leaves_nothing_and_the_next_run_converges(s
             assert asyncio.all_tasks() == before, f"something was left after {turns} turns"
         async with cluster.running(sites.controller):
             await cluster.until(
-                lambda: has_pages(cluster, **{f"s{turns}": "hello" for turns in range(start, 120, 4)})
+                lambda: has_pages(cluster, **{f"s{turns}": "hello" for turns in range(start, 120, 8)})
             )

@@ -1,8 +1,12 @@
 """Tracing against the plainest model: which events, and which call before, each reconcile follows from."""
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+
+pytest.importorskip("opentelemetry.sdk", reason="needs opentelemetry-sdk")
+
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter

@@ -60,7 +60,8 @@ def service_account(namespace: str, name: str, uid: str = "") -> User:
 def account_of(name: str) -> tuple[str, str] | None:
     """Namespace and name of the service account that a user name stands for; ``None`` where it is another's."""
     namespace, colon, account = name.removeprefix(_ACCOUNT).partition(":")
-    return (namespace, account) if name.startswith(_ACCOUNT) and colon else None
+    is_one = name.startswith(_ACCOUNT) and colon and ":" not in account
+    return (namespace, account) if is_one else None
 
 
 ANONYMOUS: Final = User("system:anonymous", (_UNAUTHENTICATED,))

@@ -341,6 +341,8 @@ def test_the_parts_of_a_manager_are_checked_at_once() -> None:
         Manager(diary.controller, election="e")  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="sharding='s' must be a Sharding"):
         Manager(diary.controller, sharding="s")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="grace='5' must be a number of seconds"):
+        Manager(diary.controller, grace="5")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="grace=-1 must be zero or more"):
         Manager(diary.controller, grace=-1)
     with pytest.raises(ValueError, match="loop_limit=0 must be more than 0"):

@@ -3,6 +3,9 @@ from typing import Any
 
 import anyio
 import pytest
+
+pytest.importorskip("prometheus_client", reason="needs the extra metrics")
+
 from prometheus_client import CollectorRegistry, Gauge
 from prometheus_client.parser import text_string_to_metric_families
 

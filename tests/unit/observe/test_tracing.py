@@ -2,6 +2,9 @@ import sys
 
 import anyio
 import pytest
+
+pytest.importorskip("opentelemetry.sdk", reason="needs opentelemetry-sdk")
+
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
