@@ -26,6 +26,8 @@ TESTS = (
 )
 DOCS = ("mkdocs-material", "mkdocstrings[python]")
 CLIENTS = ("kopf",)
+WORKERS = ("-n", str((os.cpu_count() or 1) + 1), "--dist", "worksteal")
+"""One process more than there are cores, since many tests wait for something."""
 CODE = ("kinformer", "tests", "examples", "docs", "noxfile.py")
 
 
@@ -44,7 +46,7 @@ def tests(session: nox.Session) -> None:
     session.run("ruff", "check", *CODE)
     session.run("lint-imports", "--no-cache")
     session.run("mypy", "--num-workers", "2", "kinformer", "tests", "examples")
-    session.run("pytest", "-n", "auto", "-m", "not clients", *session.posargs)
+    session.run("pytest", *WORKERS, "-m", "not clients", *session.posargs)
     build_docs(session)
 
 
@@ -73,18 +75,8 @@ def bench(session: nox.Session) -> None:
 def soak(session: nox.Session) -> None:
     """Run each seeded scenario with 200 seeds, and each state machine ten times as long."""
     install(session, ".[apiserver,cli,etcd,metrics,test,tracing]", *TESTS)
-    session.run(
-        "pytest",
-        "-n",
-        "auto",
-        "--seeds",
-        "200",
-        "--timeout",
-        "900",
-        "tests/scenario",
-        "tests/stateful",
-        *session.posargs,
-    )
+    seeds = ("--seeds", "200", "--timeout", "900")
+    session.run("pytest", *WORKERS, *seeds, "tests/scenario", "tests/stateful", *session.posargs)
 
 
 def install(session: nox.Session, *what: str) -> None:
