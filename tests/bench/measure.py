@@ -33,7 +33,7 @@ class Comparison:
                 break
         each = 1e6 / self.operations
         print(
-            f"{self.name:<64} {mine * each:9.2f} us {yard * each:9.2f} us  ratio {mine / yard:5.2f}"
+            f"{self.name:<64} {mine * each:9.2f} us {yard * each:9.2f} us  ratio {mine / yard:5.3g}"
             f"  (at most {self.bound * slack:g}){'' if holds else '  FAILED'}"
         )
         return holds
