@@ -93,8 +93,8 @@ class Setting:
 
 
 @asynccontextmanager
-async def setting(**options: Any) -> AsyncIterator[Setting]:
-    clock, kv = FakeClock(), MemoryKV()
+async def setting(kv: MemoryKV | None = None, **options: Any) -> AsyncIterator[Setting]:
+    clock, kv = FakeClock(), kv or MemoryKV()
     async with (
         ApiServer(storage=kv, clock=clock, random=Random(1), cache=CacheOptions(**options)) as server,
         httpx.AsyncClient(transport=AppTransport(server.app), base_url="http://test") as client,
@@ -359,3 +359,30 @@ async def test_an_idle_server_has_no_timers_and_a_quiet_watch_costs_one_a_minute
             wakes += 1
         assert wakes <= 62
         assert [kind for kind, _ in watch.told].count("BOOKMARK") >= 58
+
+
+class SlowToSay(MemoryKV):
+    """Storage that takes its time to say how far it is, for as long as it is told to."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.answers = anyio.Event()
+        self.answers.set()
+
+    async def revision(self) -> int:
+        await self.answers.wait()
+        return await super().revision()
+
+
+async def test_a_cache_that_is_lost_while_a_watch_is_opened_sends_its_client_away() -> None:
+    kv = SlowToSay()
+    async with setting(kv) as at:
+        await at.create("a")
+        kv.answers = anyio.Event()
+        watch = await at.watch(sendInitialEvents="false", resourceVersionMatch="NotOlderThan")
+        assert watch.status == 0
+        at.cacher.break_watch(LOST)
+        await settle()
+        kv.answers.set()
+        await settle()
+        assert (watch.status, watch.events) == (429, [])
